@@ -57,8 +57,8 @@ func (h *history) isUsers(t tree, path, content string) bool {
 	if len(h.Prompts) == 0 || h.Prompts[0].Seen.tree != t {
 		return false
 	}
-	first, isThere := h.Prompts[0].Seen.Paths[path]
-	return isThere && first[1] == content
+	first, known := h.Prompts[0].Seen.Paths[path]
+	return known && first[1] == content
 }
 
 // A changeBegin is where a change begins.

@@ -186,8 +186,8 @@ func TestLookFails(t *testing.T) {
 		if (got.Unseen == "") != (c.want == "") || got.paths != nil || !strings.Contains(got.Unseen, c.want) || strings.Contains(got.Unseen, "\n") {
 			t.Errorf("%s: %v, want %s", c.script, got.Unseen, c.want)
 		}
-		if c.want != "" && !strings.Contains(got.text(), "无法得知") || c.want == "" && got.text() != "" {
-			t.Errorf("%s: the reviewer is told %q", c.script, got.text())
+		if c.want != "" && !strings.Contains(got.changeText(), "无法得知") || c.want == "" && got.changeText() != "" {
+			t.Errorf("%s: the reviewer is told %q", c.script, got.changeText())
 		}
 		if took := time.Since(start); took > 4*time.Second {
 			t.Errorf("%s: took %v", c.script, took)
@@ -241,8 +241,8 @@ func TestLookAtPrompt(t *testing.T) {
 			check(t, os.Remove(filepath.Join(dir, ".gitattributes")))
 		}
 		got := box.changeIn(dir, h, "")
-		if isLess := len(got.paths) == 0; isLess != isWhole || strings.Contains(got.text(), "可能有更早的改动") == isWhole || got.base != head {
-			t.Errorf("%s: %d files: %v %.200s", name, len(got.paths), got.Unseen, got.text())
+		if isLess := len(got.paths) == 0; isLess != isWhole || strings.Contains(got.changeText(), "可能有更早的改动") == isWhole || got.base != head {
+			t.Errorf("%s: %d files: %v %.200s", name, len(got.paths), got.Unseen, got.changeText())
 		}
 	}
 	expectIs(t, "how long a prompt waits", promptLookPatience, time.Second)
@@ -397,7 +397,7 @@ func TestChangeText(t *testing.T) {
 	h := box.promptedIn(dir)
 	box.gitIn(dir, "echo b >>a; git commit -qm second a; git mv moved there; seq 5000 8000 >long; printf 'b\\0c' >bin; echo new >'n\"e w'; echo x >ignored; echo KEY=1 >.env; echo more >>users;"+
 		"mkdir empty; git init -q inner; git -C inner commit -qm i --allow-empty")
-	text := box.changeIn(dir, h, "").text()
+	text := box.changeIn(dir, h, "").changeText()
 	expectIn(t, "the request", text, "A .env\n", "M a\n", "M bin\n", "M long\n", "D moved\n", "A n\"e w\n", "A there\n", "M users  (改动开始前用户已改过)\n", "+KEY=1\n", "+new\n", "+theirs\n+more\n",
 		"没有提交的：n\"e w、.env、bin、long", "没人动过，因此不属于本次改动：other", "内层的仓库，没有看：inner/", "没有完整显示的文件：", "bin (+", "long (+3001 -3000)")
 	expectNotIn(t, "the request", text, "ignored\n", "M other", "+mine", "远程")
@@ -405,7 +405,7 @@ func TestChangeText(t *testing.T) {
 		t.Errorf("%d characters", len([]rune(text)))
 	}
 	box.gitIn(dir, "git checkout -q long bin; git add -A; git commit -qm all")
-	text = box.changeIn(dir, h, "").text()
+	text = box.changeIn(dir, h, "").changeText()
 	expectIn(t, "the request", text, "以上全部已提交")
 	expectNotIn(t, "the request", text, "没有完整显示")
 }
@@ -567,7 +567,7 @@ func TestDiffCut(t *testing.T) {
 func TestLongLine(t *testing.T) {
 	box := newFakeBox(t)
 	box.gitIn(box.work, "git init -q; git commit -q --allow-empty -m first; head -c 34000000 /dev/zero | tr '\\0' x >a; echo b >b")
-	text := box.changeIn(box.work, new(history), "").text()
+	text := box.changeIn(box.work, new(history), "").changeText()
 	expectIn(t, "the request", text, say(changesRest, "a (+0 -0)"), "+b\n")
 }
 
@@ -584,12 +584,12 @@ func TestChangeList(t *testing.T) {
 	}
 	for n, last := range map[int]string{1: "M f000", 199: "M f198", 200: "M f199", 201: "... (+1)", 203: "... (+3)"} {
 		c := of(n)
-		list := strings.Split(c.listed("x")[0], "\n")
+		list := strings.Split(c.pathLists("x")[0], "\n")
 		if list[1] != "M f000" || list[len(list)-2] != last || len(list) != min(n, 201)+2 {
 			t.Errorf("%d paths: %d lines, from %s to %s", n, len(list), list[1], list[len(list)-2])
 		}
-		expectIn(t, "the request", c.text(), "```\nM f000\n", "（当时检出 cccccccccccc）")
-		expectNotIn(t, "the request", c.text(), "没有提交", "已提交", "没有任何文件", "不属于", "内层", "子模块", "远程", "git diff", "完整", "用户自己")
+		expectIn(t, "the request", c.changeText(), "```\nM f000\n", "（当时检出 cccccccccccc）")
+		expectNotIn(t, "the request", c.changeText(), "没有提交", "已提交", "没有任何文件", "不属于", "内层", "子模块", "远程", "git diff", "完整", "用户自己")
 	}
 	for name, c := range map[string]struct {
 		change func(c *judgedChange)
@@ -613,7 +613,7 @@ func TestChangeList(t *testing.T) {
 	} {
 		change := of(2)
 		c.change(&change)
-		expectIn(t, name, change.text()+"\n", c.want)
+		expectIn(t, name, change.changeText()+"\n", c.want)
 	}
 	// Each list names 20, and counts the others.
 	many := of(22)
@@ -622,6 +622,6 @@ func TestChangeList(t *testing.T) {
 		many.left, many.nested, many.dirty = append(many.left, name), append(many.nested, name), append(many.dirty, name)
 	}
 	many.uncommitted = many.uncommitted[1:]
-	expectIs(t, "lists with one more", strings.Count(many.text(), "、+1"), 4)
-	expectIs(t, "without a repository", judgedChange{}.text(), "")
+	expectIs(t, "lists with one more", strings.Count(many.changeText(), "、+1"), 4)
+	expectIs(t, "without a repository", judgedChange{}.changeText(), "")
 }

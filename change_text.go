@@ -11,8 +11,8 @@ import (
 // listLimit is how many paths a request lists.
 const listLimit = 200
 
-// text is the change in words, "" where there is no git repository.
-func (c judgedChange) text() string {
+// changeText is the change in words, "" where there is no git repository.
+func (c judgedChange) changeText() string {
 	switch {
 	case c.Repository == "":
 		return ""
@@ -27,7 +27,7 @@ func (c judgedChange) text() string {
 	if c.byHand {
 		parts = append(parts, say(changesByHand))
 	}
-	parts = append(parts, c.listed(base)...)
+	parts = append(parts, c.pathLists(base)...)
 	switch {
 	case len(c.paths) == 0:
 		parts = append(parts, say(changesNone))
@@ -67,9 +67,9 @@ func (c judgedChange) listedPaths() (names []string) {
 // namesCommit reports whether text names a commit, with which the change is compared.
 func (c judgedChange) namesCommit() bool { return c.Repository != "" && c.Unseen == "" && c.base != "" }
 
-// listed returns the lists of the change's paths, each with a letter as in git status and what is known of
+// pathLists returns the lists of the change's paths, each with a letter as in git status and what is known of
 // it: one for each group, behind its heading. base is the commit where the change begins.
-func (c judgedChange) listed(base string) (lists []string) {
+func (c judgedChange) pathLists(base string) (lists []string) {
 	lines := map[int][]string{}
 	for _, p := range c.paths[:min(listLimit, len(c.paths))] {
 		line := p.letter + " " + shownPath(p.name)

@@ -935,7 +935,7 @@ func (p *player) begin(event string) {
 	p.append(begun)
 	p.begun = p.clock
 	var list []string
-	p.judged, p.request = &judged, judged.text()
+	p.judged, p.request = &judged, judged.changeText()
 	for _, path := range judged.paths {
 		name := unquoted(path.name)
 		expectIn(p.t, "the request", p.request, path.letter+" "+printable(name))
@@ -1022,7 +1022,7 @@ func (p *player) play(line string) {
 		got, lines := answerNone, []string(nil)
 		if len(stops) > 0 {
 			last, a := lastJudged(stops, p.box.vars)
-			got, lines = a.word, last.lines(a)
+			got, lines = a.word, last.reasonLines(a)
 		}
 		if p.reason = strings.Join(lines, "\n"); string(got) != wanted || !strings.Contains(p.reason, part) {
 			t.Errorf("the verdict is %s: %s; want %s", got, p.reason, rest)

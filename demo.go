@@ -47,18 +47,18 @@ func demo(_ *invocation, d dirs) (err error) {
 		return err
 	}
 	if _, err := tryProbe(ctx, demoProject(dir), demoEnv(d.env, dir)); err != nil && ctx.Err() == nil {
-		out.block("", say(demoNoCopy))
+		out.writeBlock("", say(demoNoCopy))
 		fmt.Fprintln(out)
 	}
-	out.block("", say(demoIntroduction))
+	out.writeBlock("", say(demoIntroduction))
 	fmt.Fprintln(out)
-	out.block("  $ ", fmt.Sprintf("ccc --supervisor -p %q", say(demoTask)))
+	out.writeBlock("  $ ", fmt.Sprintf("ccc --supervisor -p %q", say(demoTask)))
 	fmt.Fprintln(out)
 	if err := out.Flush(); err != nil {
 		return err
 	}
 	session := stateDir(filepath.Join(dir, "home/.claude/ccc")).session(demoSession)
-	if err := playDemo(ctx, dir, d.env, newPage(out).story(session)); err != nil {
+	if err := playDemo(ctx, dir, d.env, newPage(out).newStory(session)); err != nil {
 		return err
 	}
 	past, err := session.readHistory()
@@ -66,7 +66,7 @@ func demo(_ *invocation, d dirs) (err error) {
 	var verdicts []verdict
 	where := demoInCopy
 	for _, review := range past.Reviews {
-		out.block("  ", "[SUPERVISOR] "+review.receipt())
+		out.writeBlock("  ", "[SUPERVISOR] "+review.receipt())
 		if verdicts = append(verdicts, review.Verdict); review.NoCopy != "" {
 			where = demoInHome
 		}
@@ -76,7 +76,7 @@ func demo(_ *invocation, d dirs) (err error) {
 	}
 	if err == nil {
 		fmt.Fprintln(out)
-		out.block("", say(demoEnd, say(where)))
+		out.writeBlock("", say(demoEnd, say(where)))
 	}
 	return errors.Join(err, out.Flush())
 }
@@ -121,7 +121,7 @@ func playDemo(ctx context.Context, dir string, env environ, s *story) error {
 		exited <- cmd.Wait()
 		ended()
 	}()
-	s.turn()
+	s.writeSession()
 	showErr := s.follow(running, []*story{s}, func() ([]*story, error) { return nil, nil })
 	lifeline.Close() // ends the session if it still runs
 	exitErr := <-exited

@@ -67,7 +67,7 @@ func doctor(_ *invocation, d dirs) error {
 
 // printFinding prints a finding and its hint.
 func (c *checkup) printFinding(level, what, hint string) {
-	c.out.block(fmt.Sprintf("%-8s ", level), c.subject+" "+oneLine(redact(what)))
+	c.out.writeBlock(fmt.Sprintf("%-8s ", level), c.subject+" "+oneLine(redact(what)))
 	c.out.writeHint("         ", hint)
 	_ = c.out.Flush() // each check as it is done: some take seconds
 }

@@ -212,7 +212,7 @@ func TestReviewUnheard(t *testing.T) {
 	t.Run("told to end behind the verdict", func(t *testing.T) {
 		box := newHookBox(t)
 		box.reviews(fakeReview{decides(true, ""), runs(`kill -TERM $(ps -o ppid= -p $PPID 2>/dev/null || cut -d' ' -f4 /proc/$PPID/stat); sleep 0.3`)})
-		expectEnd(t, "the stop", box.stop(""), 0, "", errToldToEnd.zh)
+		expectEnd(t, "the stop", box.stop(""), 0, "", errUserEnded.zh)
 		expectEqual(t, "the verdicts", box.timelineVerdicts(), []verdict{verdictCancelled})
 	})
 	t.Run("the client is killed behind the verdict", func(t *testing.T) {

@@ -71,7 +71,7 @@ func answerEvent(env environ, state string) (decision any, err error) {
 	}
 	h.config, h.configErr = loadConfig(d)
 	h.config.use(env)
-	if h.caller.agents {
+	if h.caller.byAgent {
 		return blocked(say(modeNotForAgent)), nil
 	}
 	// A closed stderr must not end the hook in the middle of a review.
@@ -90,11 +90,11 @@ func answerEvent(env environ, state string) (decision any, err error) {
 	case isCommand:
 		answer, isTask := h.command(operand, supervised)
 		if isTask {
-			return h.prompt(operand), nil
+			return h.recordPrompt(operand), nil
 		}
 		return blocked(answer), nil
 	case event.HookEventName == eventPrompt:
-		return h.prompt(event.Prompt), nil
+		return h.recordPrompt(event.Prompt), nil
 	case event.HookEventName == eventStart:
 		return h.introduce(), nil
 	case event.isStop(), event.HookEventName == eventPreToolUse && event.ToolName == askUserQuestion:
@@ -144,7 +144,7 @@ func (h *hook) stop() review {
 	r := newReview(h.event.HookEventName)
 	r.Seen.tree = treeOf(workingTree(h.project, h.event.Cwd))
 	if h.configErr != nil {
-		return h.end(r, h.configErr)
+		return h.endReview(r, h.configErr)
 	}
 	timeout, late := h.patience(r.Event)
 	ctx, cancel := h.untilEnded(timeout, late)
@@ -152,7 +152,7 @@ func (h *hook) stop() review {
 	var err error
 	h.past, err = h.session.readHistory()
 	h.warn("reading the timeline", err)
-	request := h.request()
+	request := h.buildRequest()
 	r.Limit, r.Closes = h.reviewLimit(), request.closes()
 	isAnew := h.event.isStop() && h.past.beginsAnew(h.event.StopHookActive)
 	err = h.update(func(s *sessionState) {
@@ -166,14 +166,14 @@ func (h *hook) stop() review {
 		h.warn("counting the iteration", err)
 		// Without a count only Claude Code's own flag bounds the loop, and for questions nothing does.
 		if h.event.StopHookActive || !h.event.isStop() {
-			return h.end(r, errNoCount)
+			return h.endReview(r, errNoCount)
 		}
 		r.Iteration = 1
 	case r.Iteration == 0:
 		h.print(say(limitSkipped, r.Limit))
 		r.Verdict, r.LastMessage = verdictLimit, cutMiddle(request.lastMessage, 2000)
 		r.Question = questionText(request.question)
-		r = h.end(r, nil)
+		r = h.endReview(r, nil)
 		if r.Feedback = request.openFeedback; !h.event.isStop() {
 			r.Feedback = say(limitReached, count(r.Limit, reviews))
 		}
@@ -207,9 +207,9 @@ func (h *hook) update(change func(*sessionState)) error {
 	})
 }
 
-// request returns what the reviewer gets to know of the event. The transcript shows which of the user's
+// buildRequest returns what the reviewer gets to know of the event. The transcript shows which of the user's
 // requests are still valid; where it can't be read, the timeline's prompts take their place.
-func (h *hook) request() reviewRequest {
+func (h *hook) buildRequest() reviewRequest {
 	e, past := h.event, h.past
 	r := reviewRequest{here: e.Cwd, tasks: e.BackgroundTasks, crons: e.SessionCrons,
 		lastMessage: e.LastAssistantMessage, inPlanMode: e.PermissionMode == "plan",
@@ -375,10 +375,10 @@ func (h *hook) introduce() any {
 	return systemMessage(text + say(introducedLog))
 }
 
-// prompt records a prompt of the user's, from which on the reviews are counted anew. A review that ended
-// before, by Esc or because ccc was killed, could not show that to the user: the answer does, unless
+// recordPrompt records a prompt of the user's, from which on the reviews are counted anew. A review that
+// ended before, by Esc or because ccc was killed, could not show that to the user: the answer does, unless
 // another one runs.
-func (h *hook) prompt(text string) any {
+func (h *hook) recordPrompt(text string) any {
 	if h.event.isWake() {
 		return nil
 	}
@@ -397,7 +397,7 @@ func (h *hook) prompt(text string) any {
 	h.record(entry{Prompt: &prompt{Text: text, Seen: seen}})
 	switch wasKilled := h.endKilled(past.Reviews); {
 	case before.Cancelled && !runs:
-		return systemMessage(say(earlierCancelled, errToldToEnd.Error()))
+		return systemMessage(say(earlierCancelled, errUserEnded.Error()))
 	case wasKilled:
 		return systemMessage(say(earlierFailed, errKilled.Error(), say(adviceDoctor)))
 	}

@@ -38,7 +38,7 @@ func clientAncestry() []process {
 
 // A caller is who has started a client or called ccc.
 type caller struct {
-	agents    bool      // a tool of an agent started it
+	byAgent   bool      // a tool of an agent started it
 	launched  time.Time // when ccc launched the client supervised, zero if it did not
 	fromShell bool      // the hook was not started by Claude Code
 	asked     string    // the value of CCC_SUPERVISOR
@@ -61,7 +61,7 @@ func callerOf(chain []process, env environ) (c caller) {
 		case p.name == launched:
 			c.launched = at
 		case p.marked:
-			c.agents = !p.terminal || slices.ContainsFunc(chain[i+1:], isClaude)
+			c.byAgent = !p.terminal || slices.ContainsFunc(chain[i+1:], isClaude)
 		default:
 			continue
 		}
@@ -95,7 +95,7 @@ func parseLaunchToken(token string) (name string, at time.Time) {
 // supervised launches and its switches counts. Where there is neither, CCC_SUPERVISOR=1 counts if no
 // launch has set it. A hook that was called by hand is supervised unless CCC_SUPERVISOR says otherwise.
 func (state sessionState) supervised(c caller) bool {
-	if c.agents {
+	if c.byAgent {
 		return false
 	}
 	launched := state.LaunchedAt

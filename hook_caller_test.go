@@ -58,7 +58,7 @@ func TestCaller(t *testing.T) {
 		"another_of_that_number":   {[]process{{name: "10-2-" + space}}, false, false},
 	} {
 		c := callerOf(test.chain, os.Environ())
-		if !c.launched.IsZero() != test.launched || c.agents != test.agents {
+		if !c.launched.IsZero() != test.launched || c.byAgent != test.agents {
 			t.Errorf("%s: %+v", name, c)
 		}
 	}
@@ -71,7 +71,7 @@ func TestCaller(t *testing.T) {
 	}
 	t.Setenv(launchVariable, "10-1-boot-1.1700000000000") // of another PID namespace: claude is in a sandbox of its own
 	for name, chain := range map[string][]process{"sandboxed": {plain, plain}, "tool": {plain, tool}, "pane": {pane, server}} {
-		if c := callerOf(chain, os.Environ()); c.launched.IsZero() != (name != "sandboxed") || c.agents != (name == "tool") {
+		if c := callerOf(chain, os.Environ()); c.launched.IsZero() != (name != "sandboxed") || c.byAgent != (name == "tool") {
 			t.Errorf("%s: %+v", name, c)
 		}
 	}
@@ -293,7 +293,7 @@ func TestSupervised(t *testing.T) {
 		variable string // the launch's behind a blank
 		want     bool
 	}{
-		"an agent's":                        {sessionState{}, caller{agents: true, launched: at, fromShell: true}, "1", false},
+		"an agent's":                        {sessionState{}, caller{byAgent: true, launched: at, fromShell: true}, "1", false},
 		"launched":                          {sessionState{}, caller{launched: at}, "", true},
 		"launched once":                     {sessionState{LaunchedAt: at}, caller{}, "", true},
 		"launched once, switched off":       {sessionState{LaunchedAt: at, Enabled: &no, SwitchedAt: after}, caller{}, "", false},

@@ -706,7 +706,7 @@ func TestEventConversation(t *testing.T) {
 	write(first, answer)
 	time.AfterFunc(50*time.Millisecond, func() { write(first, answer, second, agentLine("4", "3", "done")) })
 	h.past, _ = h.session.readHistory()
-	if r := h.request(); len(r.requests) != 2 {
+	if r := h.buildRequest(); len(r.requests) != 2 {
 		t.Errorf("what the reviewer is told: %+v", r.requests)
 	}
 }

@@ -210,7 +210,7 @@ func (c judgementCase) request(words judgeWords, dir string, change judgedChange
 		limit:        10,
 		seconds:      540,
 		noCopy:       errTryOff.Error(),
-		changes:      change.text(),
+		changes:      change.changeText(),
 		compares:     change.namesCommit(),
 		wordsOnly:    c.isOfWords(change),
 	}
@@ -230,7 +230,7 @@ func (c judgementCase) request(words judgeWords, dir string, change judgedChange
 			request.lastMessage = turn.Text
 		}
 	}
-	b.WriteString(request.text(false))
+	b.WriteString(request.requestText(false))
 	return b.String()
 }
 

@@ -30,7 +30,7 @@ func showLog(c *invocation, d dirs) (err error) {
 	find := func() (stories []*story, err error) {
 		ids, err := sessionsMeant(c.operands, d, seen)
 		for _, id := range ids {
-			stories = append(stories, p.story(stateDir(d.state).session(id)))
+			stories = append(stories, p.newStory(stateDir(d.state).session(id)))
 		}
 		return stories, err
 	}
@@ -65,12 +65,12 @@ func showLog(c *invocation, d dirs) (err error) {
 		if last > 0 {
 			first.next = first.lastReviews(last)
 		}
-		first.turn()
+		first.writeSession()
 		first.writeNew()
 	case !p.raw:
-		p.nothingIn(d.here, len(seen))
+		p.writeNothingIn(d.here, len(seen))
 		if follow {
-			p.block("", say(waitingForFirst))
+			p.writeBlock("", say(waitingForFirst))
 			fmt.Fprintln(p)
 		}
 	}
@@ -119,13 +119,13 @@ func (e storyEntry) review() string {
 
 func newPage(s *screen) *page { return &page{screen: s, date: time.Now().Format(time.DateOnly)} }
 
-func (p *page) story(of sessionFiles) *story {
+func (p *page) newStory(of sessionFiles) *story {
 	// Reviewers have the built-in prompt unless a line names another.
 	s := &story{page: p, session: of, history: &history{file: lineReader{path: of.timelineFile()}},
 		lastPrinted: map[words]string{leadBasis: say(builtinPrompt)}}
 	s.history.file.lines.line = func(line []byte) {
 		if e, ok := s.history.parse(line); ok {
-			e = e.shown()
+			e = e.redacted()
 			s.next = append(s.next, storyEntry{e})
 			s.history.add(e)
 		}
@@ -159,8 +159,9 @@ func (p *page) follow(ctx context.Context, all []*story, find func() ([]*story, 
 	}
 }
 
-// turn names the session, unless it is the one that was written from last. With --json the lines name it.
-func (s *story) turn() {
+// writeSession names the session, unless it is the one that was written from last. With --json the lines
+// name it.
+func (s *story) writeSession() {
 	if s.latest == s || s.raw {
 		return
 	}
@@ -171,7 +172,7 @@ func (s *story) turn() {
 	if s.latest != nil {
 		fmt.Fprintln(s)
 	}
-	s.block("", what)
+	s.writeBlock("", what)
 	s.latest, s.chosen = s, say(anotherHere)
 }
 
@@ -217,32 +218,32 @@ func (s *story) writeNew() {
 func (s *story) writeEntry(e entry) {
 	switch {
 	case e.Prompt != nil:
-		s.title(e.Time, say(titleUser), "")
-		s.fact(words{}, cutMiddle(e.Prompt.Text, promptShown))
+		s.writeTitle(e.Time, say(titleUser), "")
+		s.writeFact(words{}, cutMiddle(e.Prompt.Text, promptShown))
 	case e.Switch != nil:
-		s.title(e.Time, say(modeSwitched, say(modeNames[e.Switch.Mode])), "")
-		s.fact(leadBy, say(map[string]words{
+		s.writeTitle(e.Time, say(modeSwitched, say(modeNames[e.Switch.Mode])), "")
+		s.writeFact(leadBy, say(map[string]words{
 			switchedInSession: byUser, switchedOutside: byOutside, switchedByAgent: byAgent}[e.Switch.By]))
 	case e.Step != nil:
 		if of := s.history.review(e.Step.Review); of != nil {
-			s.step(*e.Step, of, e.Time)
+			s.writeStep(*e.Step, of, e.Time)
 		}
 	case e.Review.Ended.IsZero():
 		s.open = append(s.open, e.Review.ID)
-		s.titleOf(s.history.review(e.Review.ID), e.Time)
+		s.writeTitleOf(s.history.review(e.Review.ID), e.Time)
 		if e.Review.Event == eventReview { // the session's prompts may be in no timeline
-			s.fact(leadAsked, cutMiddle(e.Review.request(), promptShown))
+			s.writeFact(leadAsked, cutMiddle(e.Review.newestRequest(), promptShown))
 		}
-		s.occasion(e.Review)
+		s.writeOccasion(e.Review)
 	default:
 		s.open = slices.DeleteFunc(s.open, func(id string) bool { return id == e.Review.ID })
-		s.end(s.history.review(e.Review.ID))
+		s.writeEnd(s.history.review(e.Review.ID))
 	}
 }
 
-// step writes what a reviewer did, under the title of its review: a call of ccc try as what it ran, a call
-// that was refused only as that.
-func (s *story) step(did step, of *review, at time.Time) {
+// writeStep writes what a reviewer did, under the title of its review: a call of ccc try as what it ran, a
+// call that was refused only as that.
+func (s *story) writeStep(did step, of *review, at time.Time) {
 	lead, text := words{}, did.inWords(of.Seen.Top)
 	switch did.Kind {
 	case stepCall:
@@ -256,18 +257,18 @@ func (s *story) step(did step, of *review, at time.Time) {
 		return
 	}
 	if s.titled != of.ID { // another review or the user came between
-		s.titleOf(of, at)
+		s.writeTitleOf(of, at)
 	}
-	s.fact(lead, text)
+	s.writeFact(lead, text)
 }
 
-// titleOf writes the title of a review that has begun.
-func (s *story) titleOf(r *review, at time.Time) {
+// writeTitleOf writes the title of a review that has begun.
+func (s *story) writeTitleOf(r *review, at time.Time) {
 	result := ""
 	if r.Verdict == verdictReviewing {
 		result = say(underWay)
 	}
-	s.title(at, r.reviewTitle(), result)
+	s.writeTitle(at, r.reviewTitle(), result)
 	s.titled = r.ID
 }
 
@@ -276,7 +277,7 @@ func (s *story) writeKilled() {
 	for _, id := range slices.Clone(s.open) {
 		if r := s.history.review(id); r.wasKilled() {
 			s.open = slices.DeleteFunc(s.open, func(open string) bool { return open == id })
-			s.end(r)
+			s.writeEnd(r)
 		}
 	}
 }
@@ -284,9 +285,9 @@ func (s *story) writeKilled() {
 // promptShown is in characters, of a prompt: the user wrote it and knows how it goes on.
 const promptShown = 600
 
-// title writes a time, what came then and with what result, "" for none.
-func (s *story) title(at time.Time, what, result string) {
-	s.turn()
+// writeTitle writes a time, what came then and with what result, "" for none.
+func (s *story) writeTitle(at time.Time, what, result string) {
+	s.writeSession()
 	s.titled = ""
 	at = at.Local()
 	fmt.Fprintln(s)
@@ -298,10 +299,10 @@ func (s *story) title(at time.Time, what, result string) {
 	fmt.Fprintln(s, strings.TrimRight(strings.Join(line, " "), " "))
 }
 
-// fact writes text below a title, behind the word that says what it is; an empty text is left out. The rules
-// of a review, why there was no look at the files, and why there was no copy, are written only where they
-// change. Below the last comes its hint.
-func (s *story) fact(lead words, text string) {
+// writeFact writes text below a title, behind the word that says what it is; an empty text is left out. The
+// rules of a review, why there was no look at the files, and why there was no copy, are written only where
+// they change. Below the last comes its hint.
+func (s *story) writeFact(lead words, text string) {
 	hint := ""
 	switch lead {
 	case leadBasis, leadUnseen, leadNoCopy:
@@ -317,52 +318,53 @@ func (s *story) fact(lead words, text string) {
 	if lead != (words{}) {
 		margin += say(leadFormat, say(lead))
 	}
-	s.block(margin, text)
+	s.writeBlock(margin, text)
 	s.writeHint(strings.Repeat(" ", displayWidth(margin)), hint)
 }
 
-// end writes what became of a stop or a question.
-func (s *story) end(r *review) {
+// writeEnd writes what became of a stop or a question.
+func (s *story) writeEnd(r *review) {
 	isApproved, isLimit := r.Verdict == verdictAllow, r.Verdict == verdictLimit
-	s.title(*r.lastTime(), r.reviewTitle(), s.paint(verdictColour(r.Verdict), oneLine(verdictName(r.Verdict))))
-	s.fact(words{}, r.reviewSpending())
+	result := s.paint(verdictColour(r.Verdict), oneLine(verdictName(r.Verdict)))
+	s.writeTitle(*r.lastTime(), r.reviewTitle(), result)
+	s.writeFact(words{}, r.reviewSpending())
 	if isLimit { // it had no begin
-		s.occasion(r)
+		s.writeOccasion(r)
 	}
 	switch r.PromptSource {
 	case "":
 	case builtinSource:
-		s.fact(leadBasis, say(builtinPrompt))
+		s.writeFact(leadBasis, say(builtinPrompt))
 	default:
-		s.fact(leadBasis, oneLine(pathFrom(r.Seen.Top, r.PromptSource)))
+		s.writeFact(leadBasis, oneLine(pathFrom(r.Seen.Top, r.PromptSource)))
 	}
 	for _, call := range r.did.unrecorded() {
-		s.fact(leadTools, unbroken(doing(call)))
+		s.writeFact(leadTools, unbroken(doing(call)))
 	}
 	if isApproved && !r.hasLooked() {
-		s.fact(words{}, r.verdictBasis())
+		s.writeFact(words{}, r.verdictBasis())
 	}
-	s.fact(leadNoCopy, r.NoCopy)
-	s.fact(leadUnseen, r.Seen.Unseen)
-	s.fact(words{}, r.withoutVerdict())
+	s.writeFact(leadNoCopy, r.NoCopy)
+	s.writeFact(leadUnseen, r.Seen.Unseen)
+	s.writeFact(words{}, r.withoutVerdict())
 	if isApproved {
-		s.fact(leadForUser, r.Feedback)
+		s.writeFact(leadForUser, r.Feedback)
 	} else {
-		s.fact(leadFeedback, r.Feedback)
+		s.writeFact(leadFeedback, r.Feedback)
 	}
-	s.fact(leadReason, r.Error)
+	s.writeFact(leadReason, r.Error)
 	if r.Event == eventPreToolUse && (isLimit || r.Verdict == verdictFailed) {
-		s.fact(words{}, say(questionPassed))
+		s.writeFact(words{}, say(questionPassed))
 	}
 }
 
-// occasion writes what the review is of: what the agent said last, or its questions with their options.
-func (s *story) occasion(r *review) {
+// writeOccasion writes what the review is of: what the agent said last, or its questions with their options.
+func (s *story) writeOccasion(r *review) {
 	const aLineOrTwo = 130 // columns
 	if r.Question != "" {
-		s.fact(leadAsks, r.Question)
+		s.writeFact(leadAsks, r.Question)
 	} else {
-		s.fact(leadSaid, clip(oneLine(r.LastMessage), aLineOrTwo))
+		s.writeFact(leadSaid, clip(oneLine(r.LastMessage), aLineOrTwo))
 	}
 }
 

@@ -83,10 +83,10 @@ type reviewRequest struct {
 	seconds        int    // what the whole review has
 }
 
-// take adds the change to the request. Where the agent has only talked, and no file differs, nothing has to
-// be run.
-func (r *reviewRequest) take(change judgedChange) {
-	r.changes, r.compares = change.text(), change.namesCommit()
+// addChange adds the change to the request. Where the agent has only talked, and no file differs, nothing
+// has to be run.
+func (r *reviewRequest) addChange(change judgedChange) {
+	r.changes, r.compares = change.changeText(), change.namesCommit()
 	isUnchanged := change.Repository != "" && change.Unseen == "" && len(change.paths) == 0
 	r.wordsOnly = isUnchanged && r.question == nil && r.calledNothing()
 }
@@ -100,9 +100,10 @@ func (r reviewRequest) closes() []string {
 	return r.closable()
 }
 
-// text returns the message that asks for the review. What stays the same in the next review comes first, for
-// the API's prompt cache. With guideAbove the reviewer's prompt comes before it, not in a system prompt.
-func (r reviewRequest) text(guideAbove bool) string {
+// requestText returns the message that asks for the review. What stays the same in the next review comes
+// first, for the API's prompt cache. With guideAbove the reviewer's prompt comes before it, not in a system
+// prompt.
+func (r reviewRequest) requestText(guideAbove bool) string {
 	var b strings.Builder
 	by := bySystemPrompt
 	if guideAbove {

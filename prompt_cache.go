@@ -20,9 +20,9 @@ func sharesCache(config *configuration, request reviewRequest, launched bool, en
 		return *forced
 	}
 	configured := config.Supervisor.Model
-	hasItsModel := configured == "" || configured == cmp.Or(request.modelID, request.model)
+	hasAgentsModel := configured == "" || configured == cmp.Or(request.modelID, request.model)
 	return launched && env.get(cacheVariable) != "" && request.context >= cacheLeast &&
-		!request.cacheMissed && hasItsModel
+		!request.cacheMissed && hasAgentsModel
 }
 
 // cacheEnv returns env, a launch's, with what lets reviews of the session use its prompt cache, if a key, a

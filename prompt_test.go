@@ -255,7 +255,7 @@ func TestPromptStatesNoDecision(t *testing.T) {
 		r := reviewRequest{question: json.RawMessage(`{}`), inPlanMode: true, tryCommand: "ccc try", homeIsReadOnly: true,
 			refusal: review{outcome: outcome{NoVerdict: true}}, iteration: 2, limit: 10, seconds: 540}
 		for name, text := range map[string]string{"the prompt": example.ReplaceAllString(w.text, ""),
-			"the form": say(verdictForm), "the request": r.text(true)} {
+			"the form": say(verdictForm), "the request": r.requestText(true)} {
 			quoted := text + "\n\n" + `{"allow_stop": true, "feedback": ""}`
 			if decided, _ := findVerdict(quoted); decided != verdictAllow {
 				t.Errorf("%s in %s, quoted before an approval: %q", name, language, decided)
@@ -361,7 +361,7 @@ func TestRequestText(t *testing.T) {
 	long := strings.Repeat("a", 500) + strings.Repeat("b", 500)
 	r := reviewRequest{conversation: conversation{requests: prompts(slices.Repeat([]string{long}, 1000)...)}}
 	beginning := strings.Repeat("a", userPromptKeepLeast/3)
-	text := r.text(false)
+	text := r.requestText(false)
 	if kept := strings.Count(text, beginning); kept != 1000 {
 		t.Errorf("%d of 1000 requests kept their beginning", kept)
 	}
@@ -373,13 +373,13 @@ func TestRequestText(t *testing.T) {
 		for _, more := range []int{100, 101} {
 			words := strings.Repeat("长", test.most+more)
 			r := reviewRequest{conversation: conversation{requests: prompts(slices.Repeat([]string{words}, test.requests)...)}}
-			expectIs(t, fmt.Sprintf("%d requests of %d characters are whole", test.requests, test.most+more), strings.Count(r.text(false), words), test.requests*(101-more))
+			expectIs(t, fmt.Sprintf("%d requests of %d characters are whole", test.requests, test.most+more), strings.Count(r.requestText(false), words), test.requests*(101-more))
 		}
 	}
 	for _, more := range []int{100, 101} {
 		words, tasks := strings.Repeat("长", 2000+more), []json.RawMessage{encodeJSON(strings.Repeat("x", 8000-len(`[""]`)+more))}
 		crons := []json.RawMessage{encodeJSON(strings.Repeat("y", 8000-len(`[""]`)+more))}
-		text := reviewRequest{lastMessage: words, tasks: tasks, crons: crons}.text(false)
+		text := reviewRequest{lastMessage: words, tasks: tasks, crons: crons}.requestText(false)
 		expectIs(t, "the wake-ups are whole", strings.Contains(text, string(crons[0])), more == 100)
 		expectIs(t, "the last message is whole", strings.Contains(text, words), more == 100)
 		expectIs(t, "the tasks are whole", strings.Contains(text, string(tasks[0])), more == 100)
@@ -433,7 +433,7 @@ func TestRequestParts(t *testing.T) {
 	} {
 		r := plain()
 		test.with(&r)
-		text := r.text(false)
+		text := r.requestText(false)
 		expectIn(t, name, text, test.has...)
 		expectNotIn(t, name, text, test.lacks...)
 		for _, section := range []words{sectionLastMessage, sectionTasks, sectionCrons, sectionChanges, sectionLastFeedback, sectionNoVerdict} {
@@ -443,11 +443,11 @@ func TestRequestParts(t *testing.T) {
 			expectIs(t, name+" has "+title, strings.Contains(text, title), wanted)
 		}
 	}
-	expectIn(t, "with the guide above the request", plain().text(true), guide)
+	expectIn(t, "with the guide above the request", plain().requestText(true), guide)
 	all := plain()
 	all.inPlanMode, all.lastMessage, all.tasks, all.changes, all.refusal.Feedback, all.refusal.NoVerdict = true, "DONE", []json.RawMessage{[]byte(`{}`)}, "CHANGED", "NO", true
 	all.crons = []json.RawMessage{[]byte(`7`)}
-	text, at := all.text(false), 0
+	text, at := all.requestText(false), 0
 	for _, part := range []string{system, running, say(sectionRequests), "[1]", "[2]", event, say(sectionPlan), place, "DONE", say(sectionTasks, "[{}]"), say(sectionCrons, "[7]"), "CHANGED", say(sectionLastFeedback, "NO"),
 		say(sectionNoVerdict, say(verdictForm)), round} {
 		next := strings.Index(text, part)

@@ -215,7 +215,7 @@ func TestRealClientInterrupted(t *testing.T) {
 					return
 				}
 			}
-		}, errToldToEnd.Error()},
+		}, errUserEnded.Error()},
 		"switched_off": {func(box *sandbox, _ int) { box.run(10*time.Second, "", "ccc", "supervisor-mode", "off") }, errSwitchedOff.Error()},
 	}
 	for name, test := range tests {
@@ -248,9 +248,9 @@ func TestRealClientEscape(t *testing.T) {
 		tty.keys("Escape")
 		box.expectNoReviewer(3 * time.Second) // Claude Code takes some time for the key
 		tty.waitFor("the answer", 5*time.Second)
-		tty.waitUntil("what ended the review, in the log", 10*time.Second, func(string) bool { return strings.Contains(box.log(), errToldToEnd.Error()) })
+		tty.waitUntil("what ended the review, in the log", 10*time.Second, func(string) bool { return strings.Contains(box.log(), errUserEnded.Error()) })
 		tty.prompt("once more") // which says so
-		tty.waitFor(errToldToEnd.zh, 30*time.Second)
+		tty.waitFor(errUserEnded.zh, 30*time.Second)
 		box.awaitHook(30 * time.Second)
 		tty.keys("Escape")
 		box.expectNoReviewer(3 * time.Second)

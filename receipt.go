@@ -21,35 +21,35 @@ func verdictColour(v verdict) string {
 		verdictBlock: yellow, verdictAllow: green, verdictFailed: red, verdictLimit: red}[v]
 }
 
-// shown returns the line with secrets redacted, for a view.
-func (e entry) shown() entry {
+// redacted returns the line with secrets redacted, for a view.
+func (e entry) redacted() entry {
 	switch {
 	case e.Prompt != nil:
 		p := *e.Prompt
 		p.Text, e.Prompt = redact(p.Text), &p
 	case e.Review != nil:
-		r := e.Review.shown()
+		r := e.Review.redacted()
 		e.Review = &r
 	case e.Step != nil:
-		did := e.Step.shown()
+		did := e.Step.redacted()
 		e.Step = &did
 	}
 	return e
 }
 
-// shown returns the review and what its reviewer did with secrets redacted, for a view.
-func (r review) shown() review {
+// redacted returns the review and what its reviewer did with secrets redacted, for a view.
+func (r review) redacted() review {
 	quotes := []*string{&r.NoCopy, &r.Seen.Unseen, &r.LastMessage, &r.Question, &r.Feedback, &r.Error}
 	for _, quoted := range quotes {
 		*quoted = redact(*quoted)
 	}
-	r.Requests, r.did.Runs = mapped(r.Requests, redact), mapped(r.did.Runs, step.shown)
+	r.Requests, r.did.Runs = mapped(r.Requests, redact), mapped(r.did.Runs, step.redacted)
 	r.did.Tools, r.did.Refused = mapped(r.did.Tools, redact), mapped(r.did.Refused, redact)
 	return r
 }
 
-// shown returns the step with secrets redacted, for a view.
-func (s step) shown() step {
+// redacted returns the step with secrets redacted, for a view.
+func (s step) redacted() step {
 	for _, quoted := range []*string{&s.Tool, &s.Words, &s.Command, &s.Output, &s.Error} {
 		*quoted = redact(*quoted)
 	}

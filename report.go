@@ -46,8 +46,8 @@ func changeStories(reviews []sessionReview) (stories []*changeStory) {
 // isAnswered reports whether a reviewer answered.
 func (r review) isAnswered() bool { return r.Verdict == verdictAllow || r.Verdict == verdictBlock }
 
-// requests returns the user's requests since the change before; all where there is none since.
-func (s *changeStory) requests() (all []string) {
+// newRequests returns the user's requests since the change before; all where there is none since.
+func (s *changeStory) newRequests() (all []string) {
 	for _, r := range s.reviews {
 		if len(r.Requests) > 0 { // a stop at the limit has none
 			all = r.Requests
@@ -106,10 +106,10 @@ const reportLimit = 60_000
 // markdown returns the page. Of one that is too long the outputs are cut, and of what is too long even so
 // the middle is left out.
 func (r report) markdown() string {
-	parts := r.parts()
+	parts := r.pageParts()
 	if lengthOf(parts) > reportLimit {
 		r.output = 200
-		parts = withoutMiddle(r.parts(), reportLimit)
+		parts = withoutMiddle(r.pageParts(), reportLimit)
 	}
 	return strings.Join(parts, "\n\n") + "\n"
 }
@@ -141,8 +141,8 @@ func codeSpan(name string) string {
 	return "`" + strings.ReplaceAll(clip(oneLine(name), 200), "`", "'") + "`"
 }
 
-// parts returns the page in parts, each of which is whole Markdown.
-func (r report) parts() []string {
+// pageParts returns the page in parts, each of which is whole Markdown.
+func (r report) pageParts() []string {
 	title := verdictName(r.now.word)
 	if r.now.word == answerChanged {
 		title = say(reportNotCompared)
@@ -154,15 +154,15 @@ func (r report) parts() []string {
 	if r.now.why != "" && r.now.word != verdictBlock { // feedback is quoted below
 		parts = append(parts, quoted("", r.now.why))
 	}
-	parts = append(parts, "- "+r.of+r.reviewers()+"\n- "+say(reportNoProof))
+	parts = append(parts, "- "+r.of+r.reviewerLine()+"\n- "+say(reportNoProof))
 	for _, story := range r.stories {
-		parts = append(append(parts, "### "+say(reportChange)), r.change(story)...)
+		parts = append(append(parts, "### "+say(reportChange)), r.changeParts(story)...)
 	}
 	return parts
 }
 
-// reviewers lists who has answered; nothing where nobody has.
-func (r report) reviewers() string {
+// reviewerLine lists who has answered; nothing where nobody has.
+func (r report) reviewerLine() string {
 	var models, rules []string
 	what := ""
 	for _, story := range r.stories {
@@ -192,10 +192,10 @@ func (r report) reviewers() string {
 	return "\n- " + say(reportReviewer, what, list(models), list(rules))
 }
 
-// change returns the parts of the page that are of one change.
-func (r report) change(s *changeStory) []string {
+// changeParts returns the parts of the page that are of one change.
+func (r report) changeParts(s *changeStory) []string {
 	var requests, reviews, notes, paths []string
-	for _, request := range s.requests() {
+	for _, request := range s.newRequests() {
 		requests = append(requests, quoted("", request))
 	}
 	for _, review := range s.reviews {
@@ -217,21 +217,21 @@ func (r report) change(s *changeStory) []string {
 	if len(paths) > 0 {
 		paths = []string{quoted("", strings.Join(paths, "\n"))}
 	}
-	return slices.Concat(section(reportRequests, requests), section(reportReviews, reviews),
-		section(reportRuns, r.runs(s)), section(reportForUser, notes), section(reportPaths, paths))
+	return slices.Concat(titledParts(reportRequests, requests), titledParts(reportReviews, reviews),
+		titledParts(reportRuns, r.runParts(s)), titledParts(reportForUser, notes), titledParts(reportPaths, paths))
 }
 
-// section returns parts of a page behind their title; none where there are none.
-func section(title words, parts []string) []string {
+// titledParts returns parts of a page behind their title; none where there are none.
+func titledParts(title words, parts []string) []string {
 	if len(parts) == 0 {
 		return nil
 	}
 	return append([]string{say(title)}, parts...)
 }
 
-// runs returns a part for each command, in the order of their first runs: how its newest run ended, and
+// runParts returns a part for each command, in the order of their first runs: how its newest run ended, and
 // folded away the end of its output and the runs before it.
-func (r report) runs(s *changeStory) (parts []string) {
+func (r report) runParts(s *changeStory) (parts []string) {
 	var commands []string
 	runs := map[string][]string{} // of each command, the newest first: how a run ended, and its output
 	for _, review := range s.reviews {

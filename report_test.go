@@ -109,7 +109,7 @@ func TestReportChanges(t *testing.T) {
 			}
 			var got []string
 			for _, s := range changeStories(reviews) {
-				got = append(got, fmt.Sprintf("%s=%s of %d", strings.Join(s.requests(), "+"), strings.Join(s.paths, "+"), len(s.reviews)))
+				got = append(got, fmt.Sprintf("%s=%s of %d", strings.Join(s.newRequests(), "+"), strings.Join(s.paths, "+"), len(s.reviews)))
 			}
 			expectIs(t, "the changes", strings.Join(got, ", "), c.want)
 		})
@@ -216,11 +216,11 @@ func TestReportRuns(t *testing.T) {
 		review(3, record{Command: "long", ExitCode: code(124), Output: "...", outcome: outcome{Error: "the time `is` up"}}),
 	}}
 	const fold = "<details><summary>the end of its output, earlier runs</summary>\n\n"
-	expectIs(t, "the runs", strings.Join(report{}.runs(story), "\n--\n"), "```sh\ntest\n```\n\n- Review 2/9 · exit 0 · 0.0s\n\n"+fold+
+	expectIs(t, "the runs", strings.Join(report{}.runParts(story), "\n--\n"), "```sh\ntest\n```\n\n- Review 2/9 · exit 0 · 0.0s\n\n"+fold+
 		"```\nok\n```\n\n- Review 2/9 · exit 2 · 0.0s\n\n- Review 1/9 · exit 1 · 0.0s\n\n```\nFAIL\n```\n\n</details>\n--\n"+
 		"```sh\nsilent\n```\n\n- Review 1/9 · exit 0 · 0.0s\n--\n"+
 		"```sh\nlong\n```\n\n- Review 3/9 · exit 124 · 0.0s · `the time 'is' up`\n\n"+fold+"```\n...\n```\n\n</details>")
-	expectIn(t, "the runs, cut", report{output: 3}.runs(story)[0], "```\n… AIL\n```", "```\nok\n```")
+	expectIn(t, "the runs, cut", report{output: 3}.runParts(story)[0], "```\n… AIL\n```", "```\nok\n```")
 }
 
 // hostileRecords have hostile texts in all that a page quotes, each so many times.

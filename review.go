@@ -50,7 +50,7 @@ func newReview(event string) review {
 func (s *supervision) review(ctx context.Context, r review, request reviewRequest) review {
 	in, err := supervisorPrompt(s.project, s.dirs.ccc)
 	if err != nil {
-		return s.end(r, err)
+		return s.endReview(r, err)
 	}
 	request.project, request.tree = s.project, workingTree(s.project, request.here)
 	_, self := processInfo(os.Getpid())
@@ -64,7 +64,7 @@ func (s *supervision) review(ctx context.Context, r review, request reviewReques
 
 	plan, judged, err := s.prepare(ctx, in.Text, request)
 	if err != nil {
-		return s.end(r, err)
+		return s.endReview(r, err)
 	}
 	if judged.Unseen != "" {
 		s.log("no look at the working tree", "error", judged.Unseen)
@@ -86,7 +86,7 @@ func (s *supervision) review(ctx context.Context, r review, request reviewReques
 		of := filepath.Join(string(s.session.dir), s.session.id, r.ID)
 		plan.env = setEnv(plan.env, tryVariable, of)
 	}
-	call := plan.call()
+	call := plan.newCall()
 	call.warn = func(err error) { s.warn("review", err) }
 	if output, err := openOutput(path); err != nil {
 		s.warn("opening the reviewer's output", err)
@@ -94,7 +94,7 @@ func (s *supervision) review(ctx context.Context, r review, request reviewReques
 		defer output.Close()
 		call.output = output
 	}
-	r.outcome, err = call.run(ctx, func(did step) { s.step(r, did) })
+	r.outcome, err = call.run(ctx, func(did step) { s.noteStep(r, did) })
 	// Only a cache that was chosen by itself is given up.
 	r.CacheMissed = r.CacheMissed && plan.shares && s.config.Supervisor.KeepCache == nil
 	if err == nil { // the reviewer has answered
@@ -103,7 +103,7 @@ func (s *supervision) review(ctx context.Context, r review, request reviewReques
 	if err == nil && r.Verdict == "" {
 		err = s.takeWords(&r, request)
 	}
-	return s.end(r, err)
+	return s.endReview(r, err)
 }
 
 // prepare plans a review, and meanwhile takes the change that the reviewer is going to see.
@@ -121,7 +121,7 @@ func (s *supervision) prepare(ctx context.Context, prompt string, request review
 		stop()
 	}
 	if judged = <-before; err == nil {
-		plan.request.take(judged)
+		plan.request.addChange(judged)
 	}
 	return plan, judged, err
 }
@@ -129,21 +129,21 @@ func (s *supervision) prepare(ctx context.Context, prompt string, request review
 // whyUnwanted returns why nobody reads the decision of a review any more; nil while it is wanted.
 func (s *supervision) whyUnwanted(ctx context.Context) error {
 	switch {
-	case errors.Is(context.Cause(ctx), errToldToEnd), s.clientEnded():
-		return errToldToEnd
+	case errors.Is(context.Cause(ctx), errUserEnded), s.clientEnded():
+		return errUserEnded
 	case !s.isWanted():
 		return errSwitchedOff
 	}
 	return nil
 }
 
-// end ends the review: it completes and records it, and prints what came of it. With an error no review
+// endReview ends the review: it completes and records it, and prints what came of it. With an error no review
 // took place: the agent stops, a question goes to the user. A review was cancelled if the user ended it, so
 // that Claude Code no longer listens to the hook, or if supervision was switched off. The end also goes to
 // the log, without feedback, and sweeps the state directory.
-func (s *supervision) end(r review, err error) review {
+func (s *supervision) endReview(r review, err error) review {
 	switch {
-	case errors.Is(err, errToldToEnd), errors.Is(err, errSwitchedOff):
+	case errors.Is(err, errUserEnded), errors.Is(err, errSwitchedOff):
 		r.Verdict, r.Error, r.Feedback = verdictCancelled, err.Error(), ""
 	case err != nil:
 		r.Verdict, r.Error, r.Feedback = verdictFailed, err.Error(), ""
@@ -183,9 +183,9 @@ func (s *supervision) end(r review, err error) review {
 	return r
 }
 
-// step prints and records what the reviewer called, was refused, got an error for or said. Its words are
+// noteStep prints and records what the reviewer called, was refused, got an error for or said. Its words are
 // printed whole and recorded cut; an error is only recorded.
-func (s *supervision) step(r review, did step) {
+func (s *supervision) noteStep(r review, did step) {
 	did.Review = r.ID
 	text := did.inWords(r.Seen.Top)
 	switch did.Kind {
@@ -280,10 +280,10 @@ func (s *supervision) plan(ctx context.Context, prompt string, request reviewReq
 	return p, nil
 }
 
-// call returns the call of the reviewer. Where it shares the agent's prompt cache no flag may change the
+// newCall returns the call of the reviewer. Where it shares the agent's prompt cache no flag may change the
 // system prompt, so its instructions and the form of the verdict go with the request.
-func (p *reviewPlan) call() *reviewerCall {
-	input, options := p.request.text(p.shares), p.reviewerOptions
+func (p *reviewPlan) newCall() *reviewerCall {
+	input, options := p.request.requestText(p.shares), p.reviewerOptions
 	if p.shares {
 		input = options.prompt + "\n\n" + say(verdictForm) + "\n\n" + input
 		options.prompt = ""
@@ -375,12 +375,12 @@ func (s *supervision) untilEnded(timeout time.Duration, late error) (context.Con
 		for tick := time.NewTicker(500 * time.Millisecond); ; {
 			select {
 			case <-signals:
-				cancel(errToldToEnd)
+				cancel(errUserEnded)
 			case <-ctx.Done():
 				return
 			case <-tick.C:
 				if s.clientEnded() {
-					cancel(errToldToEnd)
+					cancel(errUserEnded)
 				} else if !s.isWanted() {
 					cancel(errSwitchedOff)
 				}

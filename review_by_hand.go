@@ -22,7 +22,7 @@ func reviewNow(c *invocation, d dirs) (err error) {
 			err = f
 		}
 	}()
-	if callerOf(ancestry(os.Getpid()), d.env).agents {
+	if callerOf(ancestry(os.Getpid()), d.env).byAgent {
 		return withHint(errors.New("review: it is for the user, not for the agent"),
 			"the user can call this in a terminal of their own")
 	}
@@ -42,7 +42,7 @@ func reviewNow(c *invocation, d dirs) (err error) {
 	timeout, late := s.patience("")
 	ctx, cancel := s.untilEnded(timeout, late)
 	defer cancel()
-	ended := s.review(ctx, newReview(eventReview), request).shown()
+	ended := s.review(ctx, newReview(eventReview), request).redacted()
 	if err := s.printReview(ended, c.has("--json")); err != nil {
 		return err
 	}
@@ -60,7 +60,7 @@ func superviseStored(stored storedSession, d dirs) (s *supervision, err error) {
 		return nil, err
 	}
 	s.state, _ = s.session.state() // without it the session's provider is not known
-	if last := s.past.last(); last != nil && last.Verdict == verdictReviewing {
+	if last := s.past.lastReview(); last != nil && last.Verdict == verdictReviewing {
 		return nil, withHint(errors.New(say(alreadyReviewing)), "ccc log -f "+s.session.id)
 	}
 	if s.config, err = loadConfig(d); err != nil {

@@ -255,7 +255,7 @@ func TestReceiptUnrecorded(t *testing.T) {
 		}
 		h.past, _ = h.session.readHistory()
 		_ = h.session.append(entry{Step: &step{Review: "r", Kind: stepCall, Tool: "Read(a)"}})
-		expectIs(t, "the receipt", h.end(r, nil).receipt(), want)
+		expectIs(t, "the receipt", h.endReview(r, nil).receipt(), want)
 	}
 }
 
@@ -737,7 +737,7 @@ func TestHookRequest(t *testing.T) {
 	}
 	request := func() reviewRequest {
 		h.past, _ = h.session.readHistory()
-		return h.request()
+		return h.buildRequest()
 	}
 	add(record{Kind: kindPrompt, Prompt: "one"})
 	add(record{Kind: kindPrompt, Prompt: "two"})
@@ -785,12 +785,12 @@ func TestHookRecorded(t *testing.T) {
 	}
 	expectIs(t, "the log at its begin", logged(), "")
 	r.outcome = outcome{Verdict: verdictBlock, Feedback: "a " + aSecret, NoVerdict: true, DurationSeconds: 1.5, CostUSD: 0.25}
-	stderr := stderrOf(t, func() { h.end(r, nil) })
+	stderr := stderrOf(t, func() { h.endReview(r, nil) })
 	expectNotIn(t, "stderr", stderr, aSecret)
 	failed := newReview(eventStop)
 	failed.Iteration, failed.Limit, failed.DurationSeconds = 2, 10, 1.5
 	why := errors.New("no " + aSecret + " key")
-	h.end(failed, why)
+	h.endReview(failed, why)
 	lines := strings.Split(strings.TrimSpace(logged()), "\n")
 	for i, want := range []string{"verdict=block iteration=2/10 duration=1.500s cost_usd=0.25 no_verdict=true", `verdict=failed iteration=2/10 duration=1.500s error="no *** key"`} {
 		_, got, _ := strings.Cut(lines[i], " ")
@@ -1070,7 +1070,7 @@ func TestHookBegun(t *testing.T) {
 		{stepCall, long, "", "  · " + strings.Repeat("y", 80) + "\n", `"tool":"` + long + `"`},
 		{stepRefused, strings.Replace(long, "y", "yz", 1), "", "  · 不许运行 yz" + strings.Repeat("y", 79) + "\n", `"tool":"Bash(yz` + strings.Repeat("y", 77) + `…)"`},
 	} {
-		told := stderrOf(t, func() { h.step(given, step{Kind: test.kind, Tool: test.tool, Words: test.words}) })
+		told := stderrOf(t, func() { h.noteStep(given, step{Kind: test.kind, Tool: test.tool, Words: test.words}) })
 		expectIs(t, test.kind, told, test.told)
 		text, _ := os.ReadFile(h.session.timelineFile())
 		expectIn(t, test.kind, string(text), `"step":{"review":"`+given.ID+`","kind":"`+test.kind+`"`, test.kept)
@@ -1080,11 +1080,11 @@ func TestHookBegun(t *testing.T) {
 
 // A review that did not take place is one that failed, or that the user ended; why is printed without secrets, by hand elsewhere, and recorded as it came.
 func TestHookFailed(t *testing.T) {
-	for err, want := range map[error]verdict{errors.New("no " + aSecret): verdictFailed, errToldToEnd: verdictCancelled, errSwitchedOff: verdictCancelled, fmt.Errorf("x: %w", errToldToEnd): verdictCancelled, context.Canceled: verdictFailed} {
+	for err, want := range map[error]verdict{errors.New("no " + aSecret): verdictFailed, errUserEnded: verdictCancelled, errSwitchedOff: verdictCancelled, fmt.Errorf("x: %w", errUserEnded): verdictCancelled, context.Canceled: verdictFailed} {
 		for _, event := range []string{eventStop, eventPreToolUse, eventReview} {
 			h, found := testHook(t, eventStop), review{}
 			told := stderrOf(t, func() {
-				found = h.end(review{Event: event, ID: "r", outcome: outcome{Verdict: verdictBlock, Feedback: "do"}}, err)
+				found = h.endReview(review{Event: event, ID: "r", outcome: outcome{Verdict: verdictBlock, Feedback: "do"}}, err)
 			})
 			why := err.Error()
 			if found.Verdict != want || found.Error != why || found.Feedback != "" || (told == "ccc: no review: "+strings.Replace(why, aSecret, "***", 1)+"\n") != (event != eventReview) || event == eventReview && told != "" {
@@ -1110,7 +1110,7 @@ func TestHookEnded(t *testing.T) {
 		ctx, cancel = h.untilEnded(time.Minute, late)
 		check(t, syscall.Kill(os.Getpid(), s))
 		<-ctx.Done()
-		expectIs(t, s, context.Cause(ctx), error(errToldToEnd))
+		expectIs(t, s, context.Cause(ctx), error(errUserEnded))
 		cancel()
 	}
 	h.isWanted = func() bool { return false }
@@ -1129,7 +1129,7 @@ func TestHookEnded(t *testing.T) {
 // What a prompt of the user's is answered with, what it sets back, and what is recorded of it.
 func TestHookPrompted(t *testing.T) {
 	speaking(t, "zh")
-	cancelled, killed := say(earlierCancelled, errToldToEnd.zh), say(earlierFailed, errKilled.zh, adviceDoctor.zh)
+	cancelled, killed := say(earlierCancelled, errUserEnded.zh), say(earlierFailed, errKilled.zh, adviceDoctor.zh)
 	runs := record{Kind: kindBegin, Event: eventStop, Review: "r", Process: selfName(), Deadline: time.Now().Add(time.Hour)}
 	byHand, question, dead, ended := runs, runs, runs, runs
 	byHand.Event, question.Event, ended.Kind, ended.Verdict = eventReview, eventPreToolUse, kindEnd, verdictAllow
@@ -1175,7 +1175,7 @@ func TestHookPrompted(t *testing.T) {
 		}
 		check(t, h.session.update(func(s *sessionState) { s.Count, s.Cancelled = 3, test.cancelled }))
 		h.state, _ = h.session.state()
-		answer, want := string(encodeJSON(h.prompt(test.text))), "null"
+		answer, want := string(encodeJSON(h.recordPrompt(test.text))), "null"
 		if test.want != "" {
 			want = string(encodeJSON(systemMessage(test.want)))
 		}

@@ -100,16 +100,16 @@ func (s *reviewStream) read(line []byte) {
 		}
 	case "result":
 		if result := parseResult(line); !result.isOfNoTurn() {
-			s.take(result)
+			s.takeResult(result)
 		}
 	}
 }
 
-// take takes the result of a turn. There are several where the reviewer has started something in the
+// takeResult takes the result of a turn. There are several where the reviewer has started something in the
 // background: Claude Code wakes it when that ends. The results of all turns come once the subagents have
 // ended; beside a command each comes at once (2.1.200, 2.1.280, 2.1.332). So a reviewer that has only spoken
 // may be waiting for what it has started, and one that has given its verdict takes nothing back with words.
-func (s *reviewStream) take(result *resultLine) {
+func (s *reviewStream) takeResult(result *resultLine) {
 	for _, denial := range result.costs.Denials {
 		s.refuse(denial.Call)
 	}

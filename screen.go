@@ -180,9 +180,9 @@ func (s *screen) paint(colour, text string) string {
 	return "\x1b[" + colour + "m" + text + "\x1b[0m"
 }
 
-// block writes lead and, to the right of it, text, with its lines broken to the width. The item of a list
-// continues under its first word. An empty text writes nothing.
-func (s *screen) block(lead, text string) {
+// writeBlock writes lead and, to the right of it, text, with its lines broken to the width. The item of a
+// list continues under its first word. An empty text writes nothing.
+func (s *screen) writeBlock(lead, text string) {
 	if text == "" {
 		return
 	}
@@ -204,7 +204,7 @@ func (s *screen) block(lead, text string) {
 // writeHint writes a hint. The command at its end stays on one line, however long, to be copied.
 func (s *screen) writeHint(indent, text string) {
 	at := strings.LastIndexByte(text, '\n') + 1
-	s.block(indent, text[:at])
+	s.writeBlock(indent, text[:at])
 	if text != "" {
 		fmt.Fprintln(s, indent+printable(text[at:]))
 	}
@@ -213,7 +213,7 @@ func (s *screen) writeHint(indent, text string) {
 // writeText writes text: as block does on a terminal, elsewhere as it is.
 func (s *screen) writeText(text string) {
 	if s.terminal {
-		s.block("", text)
+		s.writeBlock("", text)
 	} else {
 		fmt.Fprintln(s, text)
 	}

@@ -157,8 +157,8 @@ func TestScreenTexts(t *testing.T) {
 	file, err := os.Create(path)
 	check(t, err)
 	defer file.Close()
-	s := newPage(newScreen(file)).story(stateDir("/s").session("x"))
-	s.title(time.Date(2026, 1, 1, 20, 30, 0, 0, time.UTC), "what", "")
+	s := newPage(newScreen(file)).newStory(stateDir("/s").session("x"))
+	s.writeTitle(time.Date(2026, 1, 1, 20, 30, 0, 0, time.UTC), "what", "")
 	check(t, s.Flush())
 	text, err := os.ReadFile(path)
 	check(t, err)
@@ -174,8 +174,8 @@ func TestScreenBlock(t *testing.T) {
 	defer file.Close()
 	s := newScreen(file)
 	s.width = 24
-	s.block("  lead ", "one two three four five\n- an item of a list\n12. twelve of the list\tx\n")
-	s.block("lead", "")
+	s.writeBlock("  lead ", "one two three four five\n- an item of a list\n12. twelve of the list\tx\n")
+	s.writeBlock("lead", "")
 	s.writeText("as  it is, however long that may be, outside a terminal")
 	s.colour, s.terminal = true, true
 	s.writeText("[SUPERVISOR] on a terminal")

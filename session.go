@@ -19,7 +19,7 @@ type sessionState struct {
 	Count      int       `json:"count"`                // reviews of the present piece of work: see beginsAnew
 	Enabled    *bool     `json:"enabled,omitempty"`    // as its last switch left it, nil before the first
 	SwitchedAt time.Time `json:"switched_at,omitzero"` // the time of that switch
-	Cancelled  bool      `json:"cancelled,omitempty"`  // the user ended the last stop's review: see hook.prompt
+	Cancelled  bool      `json:"cancelled,omitempty"`  // the user ended the last stop's review: see recordPrompt
 	Provider   string    `json:"provider,omitempty"`   // of the client that ran its last hook, or noProvider
 	LaunchedAt time.Time `json:"launched_at,omitzero"` // of its last supervised launch
 	CreatedAt  time.Time `json:"created_at"`
@@ -93,9 +93,9 @@ func (s *sessionState) isSwitched(launched time.Time) bool {
 	return s.Enabled != nil && !s.SwitchedAt.Before(launched)
 }
 
-// on reports whether the session is supervised, as far as its state shows: a session that was never
+// isOn reports whether the session is supervised, as far as its state shows: a session that was never
 // switched has a state only if it was supervised.
-func (s *sessionState) on() bool {
+func (s *sessionState) isOn() bool {
 	if s.isSwitched(s.LaunchedAt) {
 		return *s.Enabled
 	}

@@ -319,15 +319,15 @@ func findHooks(d dirs) (installed installedHooks, err error) {
 	}
 	installed.timeouts = map[string]time.Duration{}
 	for _, wanted := range wantedHooks("", 0) {
-		isThere := false
+		hasWanted := false
 		for _, call := range e.ownEntries(wanted.event, d.hookPath()) {
-			isThere = isThere || call.matcher == wanted.Matcher
+			hasWanted = hasWanted || call.matcher == wanted.Matcher
 			installed.programs = append(installed.programs, call.program)
 			var limits struct{ Timeout float64 }
 			_ = json.Unmarshal([]byte(call.value.raw), &limits) // a timeout that is no number is no limit
 			installed.timeouts[wanted.event] = time.Duration(limits.Timeout * float64(time.Second))
 		}
-		if !isThere {
+		if !hasWanted {
 			installed.missing = append(installed.missing, wanted.event)
 		}
 	}

@@ -136,7 +136,7 @@ func TestHistorySwitchedOff(t *testing.T) {
 		for i := range test.records {
 			test.records[i].Time = time.Now().Add(time.Duration(i-10) * time.Second)
 		}
-		expectIs(t, "is told of", historyOf(test.records...).last() != nil, test.told)
+		expectIs(t, "is told of", historyOf(test.records...).lastReview() != nil, test.told)
 	}
 }
 
@@ -204,7 +204,7 @@ func FuzzTimeline(f *testing.F) {
 		expectEqual(t, "the verdicts", gotVerdicts, verdicts)
 		expectEqual(t, "the calls", gotCalls, calls)
 		last, want := verdict(""), verdict("")
-		if found := h.last(); found != nil {
+		if found := h.lastReview(); found != nil {
 			last = found.Verdict
 		}
 		if len(verdicts) > present {
@@ -251,7 +251,7 @@ func TestAnswers(t *testing.T) {
 		expectIs(t, name+" approves", c.r.review().approves(), c.want)
 	}
 	for want, all := range map[string][]string{"": nil, "one": {"one"}, "two": {"one", "two"}} {
-		expectIs(t, "the newest request", review{Requests: all}.request(), want)
+		expectIs(t, "the newest request", review{Requests: all}.newestRequest(), want)
 	}
 }
 
@@ -462,7 +462,7 @@ func TestStateSwitched(t *testing.T) {
 		"off, launched at once": {sessionState{UpdatedAt: at, Enabled: &no, SwitchedAt: at, LaunchedAt: at}, false},
 		"off, launched before":  {sessionState{UpdatedAt: at, Enabled: &no, SwitchedAt: at, LaunchedAt: at.Add(-time.Millisecond)}, false},
 	} {
-		expectIs(t, name, test.state.on(), test.on)
+		expectIs(t, name, test.state.isOn(), test.on)
 	}
 	for _, test := range []struct{ before, on bool }{{true, false}, {true, true}, {false, false}, {false, true}} {
 		s, name := stateDir(t.TempDir()).session("a"), fmt.Sprintf("%+v", test)
@@ -572,7 +572,7 @@ func TestHistory(t *testing.T) {
 	h := write(prompt("fix it"), begun, call(kindCall, "Read(a)"), call(kindRefused, "Read(a)"), call(kindCall, "Read(b)"), call(kindCall, "Read(c)"), call(kindRefused, "Read(none)"), call(kindCall, "Skill(x)"), call(kindError, "Skill(x)"),
 		record{Kind: kindRun, Review: "1", Command: "make"}, record{Kind: kindRun, Review: "lost", Command: "make"}, end("1", block))
 	r := h.Reviews[0]
-	if len(h.Reviews) != 1 || r.LastMessage != "all done" || r.Question != "Which?" || r.request() != "fix it" || r.Verdict != verdictBlock || len(r.did.Runs) != 1 || h.project != "/p" || !r.Begun.Equal(at.Add(time.Second)) || !r.Ended.Equal(at.Add(11*time.Second)) || !h.updated.Equal(r.Ended) {
+	if len(h.Reviews) != 1 || r.LastMessage != "all done" || r.Question != "Which?" || r.newestRequest() != "fix it" || r.Verdict != verdictBlock || len(r.did.Runs) != 1 || h.project != "/p" || !r.Begun.Equal(at.Add(time.Second)) || !r.Ended.Equal(at.Add(11*time.Second)) || !h.updated.Equal(r.Ended) {
 		t.Errorf("%+v", r)
 	}
 	expectEqual(t, "the calls", r.did.Tools, []string{"Read(b)", "Read(c)"})
@@ -599,7 +599,7 @@ func TestHistory(t *testing.T) {
 
 	// Of what is past the last counts, of a request the reviews since it; what the user withdrew is passed over.
 	last := func(h *history) string {
-		if r := h.last(); r != nil {
+		if r := h.lastReview(); r != nil {
 			return r.ID
 		}
 		return ""
@@ -636,7 +636,7 @@ func TestHistory(t *testing.T) {
 		expectIs(t, name, last(write(test.records...)), test.want)
 	}
 	h = write(prompt("a"), prompt(""))
-	expectIs(t, "the request", h.request(), "a")
+	expectIs(t, "the request", h.newestRequest(), "a")
 	expectIs(t, "an id that is none", h.review(""), nil)
 
 	// What is open: the last refusal since the newest prompt, unless a stop was approved behind it.

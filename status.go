@@ -33,7 +33,7 @@ func showStatus(c *invocation, d dirs) error {
 	case c.has("--json"):
 		s.Write(append(encodeJSON(sessions), '\n'))
 	case len(sessions) == 0:
-		s.nothingIn(d.here, 0)
+		s.writeNothingIn(d.here, 0)
 	default:
 		showTable(s, shown)
 		newest := slices.IndexFunc(sessions, func(session summary) bool { return d.isOfProject(session.Project) })
@@ -41,21 +41,21 @@ func showStatus(c *invocation, d dirs) error {
 			line := ""
 			switch {
 			case session.now != session.Doing:
-				line = say(sessionIs, session.short(), unbroken(session.now))
+				line = say(sessionIs, session.shortID(), unbroken(session.now))
 			case session.now != "":
-				line = say(sessionRuns, session.short(), unbroken(session.now))
+				line = say(sessionRuns, session.shortID(), unbroken(session.now))
 			case session.why != "" && i == newest:
-				line = say(sessionUnreviewed, session.short(), oneLine(session.why))
+				line = say(sessionUnreviewed, session.shortID(), oneLine(session.why))
 			}
 			if line != "" {
 				fmt.Fprintln(s, clip(line, s.width))
 			}
 		}
 		if more := len(sessions) - len(shown); more > 0 {
-			s.block("", say(moreSessions, more))
+			s.writeBlock("", say(moreSessions, more))
 		}
 		if newest < 0 {
-			s.nothingIn(d.here, len(sessions))
+			s.writeNothingIn(d.here, len(sessions))
 		}
 	}
 	err = s.Flush()
@@ -66,19 +66,19 @@ func showStatus(c *invocation, d dirs) error {
 	for _, session := range sessions {
 		reportError(os.Stderr, session.err)
 		if session.hasOld {
-			old = append(old, session.short())
+			old = append(old, session.shortID())
 		}
 	}
 	noticeOld(old)
 	return err
 }
 
-// nothingIn writes that no session is of the directory, and how many there are elsewhere.
-func (s *screen) nothingIn(dir string, elsewhere int) {
+// writeNothingIn writes that no session is of the directory, and how many there are elsewhere.
+func (s *screen) writeNothingIn(dir string, elsewhere int) {
 	if elsewhere > 0 {
-		s.block("", say(noSessionHere, pathFrom("", dir), elsewhere))
+		s.writeBlock("", say(noSessionHere, pathFrom("", dir), elsewhere))
 	} else {
-		s.block("", say(noSessionYet, pathFrom("", dir)))
+		s.writeBlock("", say(noSessionYet, pathFrom("", dir)))
 	}
 }
 
@@ -141,7 +141,7 @@ func summarize(known sessionFiles, config *configuration) summary {
 		Limit:    cmp.Or(h.limit, config.Supervisor.MaxIterations),
 		switched: state.Enabled != nil, hasOld: h.hasOld, err: errors.Join(stateErr, err)}
 	if !state.UpdatedAt.IsZero() {
-		s.Mode = modeWord(state.on())
+		s.Mode = modeWord(state.isOn())
 	}
 	if h.updated.After(s.UpdatedAt) {
 		s.UpdatedAt = h.updated
@@ -159,9 +159,9 @@ func summarize(known sessionFiles, config *configuration) summary {
 			s.Reviews++
 		}
 	}
-	s.Request = clip(firstLine(redact(h.request())), 100)
+	s.Request = clip(firstLine(redact(h.newestRequest())), 100)
 	s.CostUSD = math.Round(s.CostUSD*1e6) / 1e6
-	if last := h.last(); last != nil {
+	if last := h.lastReview(); last != nil {
 		s.Verdict, s.VerdictAt = last.Verdict, last.lastTime()
 		if last.Iteration > 0 {
 			s.number = " " + last.reviewNumber()
@@ -177,21 +177,21 @@ func summarize(known sessionFiles, config *configuration) summary {
 	return s
 }
 
-func (s summary) short() string { return s.Session[:min(8, len(s.Session))] }
+func (s summary) shortID() string { return s.Session[:min(8, len(s.Session))] }
 
-// last is the review that runs, as in reviewing 1/10 · 12s · go test ./..., or the last verdict.
-func (s summary) last() string {
+// lastLine is the review that runs, as in reviewing 1/10 · 12s · go test ./..., or the last verdict.
+func (s summary) lastLine() string {
 	switch s.Verdict {
 	case "":
 		return ""
 	case verdictReviewing:
-		return joined(verdictName(verdictReviewing)+s.number, s.when(), unbroken(s.now))
+		return joined(verdictName(verdictReviewing)+s.number, s.verdictAge(), unbroken(s.now))
 	}
-	return say(supervisedLast, s.result(), s.when())
+	return say(supervisedLast, s.verdictText(), s.verdictAge())
 }
 
-// result is the last verdict, or why there was no review, in a few words.
-func (s summary) result() string {
+// verdictText is the last verdict, or why there was no review, in a few words.
+func (s summary) verdictText() string {
 	const shown = 60 // columns of the reason
 	if s.why == "" {
 		return oneLine(verdictName(s.Verdict))
@@ -248,8 +248,8 @@ func showTable(s *screen, sessions []summary) {
 	}
 	for _, session := range sessions {
 		used := fmt.Sprintf("%d/%d", session.Count, session.Limit)
-		row := []string{session.short(), say(modeCells[session.Mode]), used, verdictName(session.Verdict),
-			session.when(), dollars(session.CostUSD), pathFrom("", session.Project), session.Request}
+		row := []string{session.shortID(), say(modeCells[session.Mode]), used, verdictName(session.Verdict),
+			session.verdictAge(), dollars(session.CostUSD), pathFrom("", session.Project), session.Request}
 		for column := range row {
 			if row[column] = oneLine(row[column]); column != mode {
 				row[column] = cmp.Or(row[column], "-")
@@ -296,8 +296,8 @@ func showTable(s *screen, sessions []summary) {
 	}
 }
 
-// when is how long ago the last verdict was, or for how long the review has run.
-func (s summary) when() string {
+// verdictAge is how long ago the last verdict was, or for how long the review has run.
+func (s summary) verdictAge() string {
 	if s.VerdictAt == nil {
 		return ""
 	}
@@ -329,9 +329,9 @@ func (d dirs) statusLine() string {
 func showStatusline(_ *invocation, d dirs) error {
 	if newScreen(os.Stdin).terminal {
 		s := newScreen(os.Stdout)
-		s.block("", say(statuslineByHand, d.settingsFile()))
+		s.writeBlock("", say(statuslineByHand, d.settingsFile()))
 		fmt.Fprintf(s, "\n  \"statusLine\": %s\n\n", d.statusLine())
-		s.block("", say(statuslineBeside))
+		s.writeBlock("", say(statuslineBeside))
 		call := `printf '%s' "$session" | ` + shellQuote(d.hookPath()) + " statusline"
 		fmt.Fprintf(s, "\n  %s\n  %s\n", `session=$(cat)`, call)
 		return s.Flush()
@@ -371,8 +371,8 @@ func statusline(stdin io.Reader, d dirs) (string, error) {
 	case !isOn:
 		return "", s.err
 	case s.Verdict == verdictReviewing:
-		return joined(s.last(), dollars(s.CostUSD)), s.err
+		return joined(s.lastLine(), dollars(s.CostUSD)), s.err
 	}
 	used := fmt.Sprintf("%d/%d", s.Count, s.Limit)
-	return joined(say(supervisedNow, used), s.last(), dollars(s.CostUSD)), s.err
+	return joined(say(supervisedNow, used), s.lastLine(), dollars(s.CostUSD)), s.err
 }

@@ -245,7 +245,7 @@ func TestVerdictReasons(t *testing.T) {
 	} {
 		h := historyOf(c.records...)
 		s := sessionReview{review: h.Reviews[len(h.Reviews)-1], history: h}
-		if got := strings.Join(s.lines(s.answer(t.Context(), nil)), "\n"); !strings.HasPrefix(got, c.want) || name != "a review that runs" && got != c.want {
+		if got := strings.Join(s.reasonLines(s.answer(t.Context(), nil)), "\n"); !strings.HasPrefix(got, c.want) || name != "a review that runs" && got != c.want {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}
 	}
@@ -554,27 +554,27 @@ func TestSummarize(t *testing.T) {
 	}
 	failed := end(verdictFailed, 0)
 	failed.Error, failed.Iteration = "overloaded", 2
-	if s = add("one", failed); s.why != "overloaded" || s.number != " 2/7" || s.result() != "未审成（overloaded）" {
+	if s = add("one", failed); s.why != "overloaded" || s.number != " 2/7" || s.verdictText() != "未审成（overloaded）" {
 		t.Errorf("%+v", s)
 	}
 	long := s
 	long.why = strings.Repeat("x", 61)
-	expectIs(t, "a long reason", long.result(), "未审成（"+strings.Repeat("x", 59)+"…）")
+	expectIs(t, "a long reason", long.verdictText(), "未审成（"+strings.Repeat("x", 59)+"…）")
 	long.why = long.why[1:]
-	expectIs(t, "one that fits", long.result(), "未审成（"+strings.Repeat("x", 60)+"）")
-	expectIs(t, "a short id", summary{Session: "abcdefghi"}.short()+summary{Session: "abc"}.short(), "abcdefghabc")
+	expectIs(t, "one that fits", long.verdictText(), "未审成（"+strings.Repeat("x", 60)+"）")
+	expectIs(t, "a short id", summary{Session: "abcdefghi"}.shortID()+summary{Session: "abc"}.shortID(), "abcdefghabc")
 	for age, want := range map[time.Duration]string{-time.Hour: "刚刚", 0: "刚刚", 50 * time.Second: "刚刚", time.Minute: "1 分钟前", 59 * time.Minute: "59 分钟前", time.Hour: "1 小时前",
 		23 * time.Hour: "23 小时前", 24 * time.Hour: "1 天前", 50 * time.Hour: "2 天前"} {
 		at := time.Now().Add(-age)
-		expectIs(t, age, summary{VerdictAt: &at}.when(), want)
+		expectIs(t, age, summary{VerdictAt: &at}.verdictAge(), want)
 	}
 	for age, want := range map[time.Duration]string{-time.Hour: "0 秒", time.Minute: "1 分 0", 3 * time.Hour: "180 分 0"} {
 		at := time.Now().Add(-age)
-		if got := (summary{VerdictAt: &at, Verdict: verdictReviewing}).when(); !strings.HasPrefix(got, want) {
+		if got := (summary{VerdictAt: &at, Verdict: verdictReviewing}).verdictAge(); !strings.HasPrefix(got, want) {
 			t.Errorf("it runs for %v: %s, want %s", age, got, want)
 		}
 	}
-	expectIs(t, "never", summary{}.when()+summary{}.last(), "")
+	expectIs(t, "never", summary{}.verdictAge()+summary{}.lastLine(), "")
 }
 
 // The columns are the same at every width, and only the words of the request are cut. The mode is shown where

@@ -34,7 +34,7 @@ func isUnclear(operand string) bool {
 // modeLine is the state of the session: on or off, the reviews of this request, the last verdict, and what
 // the session's reviews have cost.
 func modeLine(s summary, isOn bool, limit int) string {
-	line := joined(say(modeIs, say(modeNames[modeWord(isOn)])), say(reviewsUsed, s.Count, limit), s.last(),
+	line := joined(say(modeIs, say(modeNames[modeWord(isOn)])), say(reviewsUsed, s.Count, limit), s.lastLine(),
 		joined(say(reviewsOfSession, count(s.Reviews, reviews)), dollars(s.CostUSD)))
 	return line + "\n" + say(modeHow)
 }
@@ -90,7 +90,7 @@ func supervisorMode(c *invocation, d dirs) error {
 		mode, operands = operands[0], operands[1:]
 	}
 	state := stateDir(d.state)
-	isAgent := callerOf(ancestry(os.Getpid()), d.env).agents
+	isAgent := callerOf(ancestry(os.Getpid()), d.env).byAgent
 	session, err := "", error(nil)
 	switch {
 	case len(operands) > 0:
@@ -134,6 +134,6 @@ func supervisorMode(c *invocation, d dirs) error {
 	if err != nil {
 		return err
 	}
-	fmt.Println(modeWord(present.on()))
+	fmt.Println(modeWord(present.isOn()))
 	return nil
 }

@@ -245,7 +245,7 @@ var (
 // Why there was no review, or no look at the files, in ccc's own words.
 var (
 	errSwitchedOff = errText{"审查期间监督被关闭", "supervision was switched off during the review"}
-	errToldToEnd   = errText{"按了 Esc 或 Ctrl-C，或者 Claude Code 退出了",
+	errUserEnded   = errText{"按了 Esc 或 Ctrl-C，或者 Claude Code 退出了",
 		"Esc or Ctrl-C was pressed, or Claude Code exited"}
 	errKilled    = errText{"审查期间 ccc 被强行结束", "ccc was killed during the review"}
 	errNoResult  = errText{"审查者没有给出结果就结束了", "the reviewer ended without a result"}

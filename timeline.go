@@ -365,10 +365,11 @@ func (h *history) lastPrompt() time.Time {
 	return h.Prompts[len(h.Prompts)-1].at
 }
 
-// request returns the user's newest request: the last prompt with words, else what the last review was given.
-func (h *history) request() (newest string) {
+// newestRequest returns the user's newest request: the last prompt with words, else what the last review
+// was given.
+func (h *history) newestRequest() (newest string) {
 	for _, r := range h.Reviews { // a prompt that no hook has recorded is in the reviews
-		newest = r.request()
+		newest = r.newestRequest()
 	}
 	for _, p := range h.Prompts {
 		newest = cmp.Or(p.Text, newest)
@@ -376,8 +377,8 @@ func (h *history) request() (newest string) {
 	return newest
 }
 
-// request returns the newest of the user's requests that the reviewer got, "" where it got none.
-func (r review) request() string {
+// newestRequest returns the newest of the user's requests that the reviewer got, "" where it got none.
+func (r review) newestRequest() string {
 	return strings.Join(r.Requests[max(0, len(r.Requests)-1):], "")
 }
 
@@ -392,8 +393,8 @@ func (h *history) isPresent(r review) bool {
 	return !r.Begun.Before(h.lastPrompt())
 }
 
-// last returns the review that runs, else what lastOf returns of those since the user's last prompt.
-func (h *history) last() *review {
+// lastReview returns the review that runs, else what lastOf returns of those since the user's last prompt.
+func (h *history) lastReview() *review {
 	var present []review
 	for i := range h.Reviews {
 		if h.Reviews[i].Verdict == verdictReviewing {

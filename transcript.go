@@ -159,7 +159,7 @@ func (w *walk) add(e placedEntry, beside []userRequest) {
 			r.remarks = append(r.remarks, remarkWithEsc)
 		}
 		if !r.prompt || sentWithEsc {
-			w.take(r)
+			w.takeRequest(r)
 		}
 	}
 	if e.kind != 0 {
@@ -179,14 +179,14 @@ func (w *walk) add(e placedEntry, beside []userRequest) {
 		w.addDir(*e.said)
 		w.switched = w.switched || strings.HasPrefix(e.said.words, "/model")
 	case e.said != nil:
-		w.take(*e.said)
+		w.takeRequest(*e.said)
 	case e.kind == clientPrompted:
 		w.agentSpeaksNext = false
 	}
 }
 
-// take adds words of the user's that are still valid.
-func (w *walk) take(r userRequest) {
+// takeRequest adds words of the user's that are still valid.
+func (w *walk) takeRequest(r userRequest) {
 	if r.prompt {
 		if w.interrupted {
 			r.remarks = append(r.remarks, remarkInterrupted)

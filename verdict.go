@@ -34,7 +34,7 @@ func showVerdict(c *invocation, d dirs) error {
 	word, lines := answerNone, []string{say(nobodyHere, pathFrom("", treeOf(d.here).Top))}
 	if len(stops) > 0 {
 		last, a := lastJudged(stops, d.env)
-		word, lines = a.word, last.lines(a)
+		word, lines = a.word, last.reasonLines(a)
 	}
 	fmt.Println(word)
 	code, isKnown := verdictCodes[word]
@@ -130,8 +130,8 @@ func lastJudged(stops []sessionReview, env []string) (sessionReview, answer) {
 	return stops[last], ask(stops[last])
 }
 
-// lines are the reason: which review it was, when, and what follows from it.
-func (s sessionReview) lines(a answer) (lines []string) {
+// reasonLines are the reason: which review it was, when, and what follows from it.
+func (s sessionReview) reasonLines(a answer) (lines []string) {
 	when := howLongAgo(*s.lastTime())
 	head := say(verdictHead, s.reviewTitle(), verdictName(s.Verdict), when)
 	switch s.Verdict {
