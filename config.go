@@ -1,6 +1,7 @@
 package main
 
-// ccc.json: its keys, errors that name file, key and what is expected, and what of it is secret.
+// ccc.json is the user's: ccc never writes it. An error in it names the file, the key and what is expected
+// there.
 
 import (
 	"bytes"

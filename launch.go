@@ -1,7 +1,7 @@
 package main
 
-// A launch of claude: what the command line asks for, what refuses it, what is written, and whether hooks
-// run, before claude takes ccc's place.
+// A launch of claude is refused before anything is written; only the trial of the hooks comes behind that.
+// Then claude takes ccc's place.
 
 import (
 	"cmp"
@@ -165,7 +165,7 @@ func unknownWord(before, rest []string, c *configuration) error {
 	if name := similar(word, names); name != "" {
 		line := commandLine(before, []string{name}, behind)
 		switch {
-		case isSubcommand(name): // it has to stand first
+		case isSubcommand(name): // it has to come first
 			line = commandLine([]string{name}, behind)
 		case name == supervisorFlag && len(behind) > 0 && c.Providers[behind[0]] == nil:
 			if isPrompt { // claude takes the first word only

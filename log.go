@@ -1,6 +1,7 @@
 package main
 
-// ccc log: a session as a story for people.
+// ccc log: a session as a story for people. Each line of its timeline is written once, as it comes, with
+// secrets redacted.
 
 import (
 	"context"
@@ -299,7 +300,7 @@ func (s *story) writeTitle(at time.Time, what, result string) {
 	fmt.Fprintln(s, strings.TrimRight(strings.Join(line, " "), " "))
 }
 
-// writeFact writes text below a title, behind the word that says what it is; an empty text is left out. The
+// writeFact writes text below a title, behind the word for what it is; an empty text is left out. The
 // rules of a review, why there was no look at the files, and why there was no copy, are written only where
 // they change. Below the last comes its hint.
 func (s *story) writeFact(lead words, text string) {

@@ -1,6 +1,6 @@
 package main
 
-// What macOS knows of processes.
+// What macOS shows of processes.
 
 import (
 	"fmt"

@@ -1,6 +1,6 @@
 package main
 
-// What Linux knows of processes.
+// What Linux shows of processes.
 
 import (
 	"bytes"
@@ -48,7 +48,7 @@ const stateField, parentField, terminalField, startField = 0, 1, 4, 19
 // no such process.
 func readStat(pid int) (title string, fields []string) {
 	stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	open, end := bytes.IndexByte(stat, '('), bytes.LastIndexByte(stat, ')') // in the title may stand both
+	open, end := bytes.IndexByte(stat, '('), bytes.LastIndexByte(stat, ')') // both may be in the title
 	if fields = strings.Fields(string(stat[end+1:])); len(fields) <= startField {
 		return "", nil
 	}

@@ -1,7 +1,7 @@
 package main
 
-// The environment of a claude: ccc's own, with a provider's values in it. What in Claude Code's settings
-// would override these or send the provider what is the user's, and what pays for a session.
+// A claude with a provider has the provider's API variables and no others. Settings of Claude Code's that
+// would override these, or send the provider what is the user's, are an error.
 
 import (
 	"errors"

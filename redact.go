@@ -1,6 +1,6 @@
 package main
 
-// What is secret in a text that ccc did not write: by value, as the environment has it, and by form.
+// A secret is found by value, as the environment has it, or by form, in a text that ccc did not write.
 
 import (
 	"cmp"

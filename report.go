@@ -1,6 +1,7 @@
 package main
 
-// ccc report: the evidence for a pull request, a page of Markdown.
+// ccc report: the evidence for a pull request, a page of Markdown. What ccc did not write comes into it as
+// blocks of code, which it can't end.
 
 import (
 	"cmp"

@@ -1,7 +1,7 @@
 package main
 
 // One review of a session, of a stop, of a question or by hand. It has a line in the timeline when it begins
-// and another when it ends, however it ends. What goes wrong ends as a review that failed.
+// and another when it ends, unless ccc is killed. What goes wrong ends as a review that failed.
 
 import (
 	"cmp"

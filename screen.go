@@ -1,7 +1,7 @@
 package main
 
-// Text for a terminal: control characters made visible, words quoted for a shell, figures, and lines that are
-// broken, cut and coloured for its width.
+// Text for a terminal. Control characters are made visible, and lines are broken, cut and coloured for its
+// width; what leads elsewhere has no colour.
 
 import (
 	"bufio"

@@ -1,6 +1,7 @@
 package main
 
-// What ccc remembers of a session between two hooks, whether it is on, and which session a word names.
+// The state of a session changes under the lock alone. A corrupt file is kept beside it, and the session
+// starts anew.
 
 import (
 	"encoding/json"

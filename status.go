@@ -1,7 +1,7 @@
 package main
 
-// Supervised sessions on one line each: ccc status and ccc statusline. And which session a command means that
-// names none.
+// Supervised sessions on one line each: ccc status and ccc statusline. A session that can't be read hides no
+// other.
 
 import (
 	"cmp"

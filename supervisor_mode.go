@@ -1,6 +1,7 @@
 package main
 
-// Supervision on and off: /supervisor inside a session, and ccc supervisor-mode outside.
+// Supervision is switched by /supervisor inside a session and by ccc supervisor-mode outside. Off is for the
+// user, never for an agent.
 
 import (
 	"errors"

@@ -1,7 +1,7 @@
 package main
 
 // What people read of ccc, in both of its languages, with why there was no review or approval. Other errors,
-// warnings, --help, doctor and uninstall are always English and do not stand here.
+// warnings, --help, doctor and uninstall are always English and are not here.
 
 import (
 	"cmp"
@@ -30,7 +30,7 @@ func languageFor(configured string) string {
 	return english
 }
 
-// noLocale is the name of a locale that says nothing of a language.
+// noLocale is the name of a locale without a language.
 const noLocale = "C"
 
 // localeName returns the locale of the environment, without its encoding.
@@ -175,7 +175,7 @@ $ARGUMENTS
 `}
 )
 
-// The hook's answers. [SUPERVISOR] stands before each.
+// The hook's answers. [SUPERVISOR] comes before each.
 var (
 	// At the start of a session. Claude Code wraps at blanks only: in Chinese each sentence is a line.
 	// count of reviews, introducedProvider or nothing

@@ -22,7 +22,7 @@ import (
 )
 
 const (
-	tryTimeout  = 5 * time.Minute // of a command, unless --timeout says otherwise
+	tryTimeout  = 5 * time.Minute // of a command without --timeout
 	tryPatience = time.Second     // what a copy may take to be ready, beyond the command's timeout
 	// A probe takes some 30 ms, but a file system may not answer.
 	tryProbeTimeout = 10 * time.Second
@@ -118,7 +118,7 @@ func noCopy(err error) error {
 	return withHint(fmt.Errorf("no copy can be made: %w", f.err), f.hint)
 }
 
-// A tryPlan says what a copy is to be.
+// A tryPlan is what a copy is to be.
 type tryPlan struct {
 	command        []string // program and arguments
 	env            []string
