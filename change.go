@@ -61,25 +61,25 @@ func (h *history) isUsers(t tree, path, content string) bool {
 	return known && first[1] == content
 }
 
-// A changeBegin is where a change begins.
-type changeBegin struct {
+// A changeBase is where a change begins: what git compares with, and how that is known.
+type changeBase struct {
 	how      string     // a key of changeBegins
 	base     string     // the commit that git compares with; "" is the empty tree
 	differed pathStates // these paths differed from it already
 }
 
-// begin returns where the change begins that starts at s. known are the commits that are there. Without a
+// baseOf returns where the change begins that starts at s. known are the commits that are there. Without a
 // look that can be compared it is the commit that was checked out then, and where HEAD's log does not have
 // that, the merge base of HEAD and the look's.
-func (g gitRunner) begin(s changeStart, known map[string]string) changeBegin {
+func (g gitRunner) baseOf(s changeStart, known map[string]string) changeBase {
 	if s.tree == g.tree && s.isWhole() && (known[s.Head] != "" || s.Head == "") {
 		how := sinceRequest
 		if s.approved {
 			how = sinceReview
 		}
-		return changeBegin{how: how, base: s.Head, differed: s.Paths}
+		return changeBase{how: how, base: s.Head, differed: s.Paths}
 	}
-	b := changeBegin{how: sinceCommit}
+	b := changeBase{how: sinceCommit}
 	if commit := g.headAt(s.at); commit != "" {
 		there, _ := g.commits(commit)
 		b.base = there[commit]
@@ -109,7 +109,7 @@ type changedPath struct {
 // A judgedChange is what a review judges.
 type judgedChange struct {
 	look // Unseen is why the change is not known
-	changeBegin
+	changeBase
 	byHand      bool
 	paths       []changedPath
 	uncommitted []string // of these
@@ -134,7 +134,7 @@ func takeChange(ctx context.Context, dir string, env []string, of changeOf) (c j
 		c.Unseen = oneLine(err.Error())
 		return c
 	}
-	c.changeBegin = g.begin(start, known)
+	c.changeBase = g.baseOf(start, known)
 	shared := g.onRemotes(c.base, known["HEAD"], known["MERGE_HEAD"])
 	var s *snapshot
 	if c.look, s, err = g.look(known["HEAD"]); err != nil {

@@ -213,9 +213,9 @@ func (c *configuration) offerEnglish(d dirs) {
 	}
 }
 
-// current returns the provider of a launch that names none, which may be nil. A name without a provider is an
-// error.
-func (c *configuration) current(d dirs) (*provider, error) {
+// currentProvider returns the provider of a launch that names none, which may be nil. A name without a
+// provider is an error.
+func (c *configuration) currentProvider(d dirs) (*provider, error) {
 	p := c.Providers[c.CurrentProvider]
 	if p == nil && c.CurrentProvider != "" {
 		const format = "%s: current_provider: %w; ccc default goes without one"

@@ -210,7 +210,7 @@ func TestConfigValues(t *testing.T) {
 	}
 	c, err := configOf(t, `{"claude_args":["--all"],"current_provider":"b","providers":{"a":{},"b":{"claude_args":["--own"],"env":{"A":1,"B":true,"C":"c","D":"${E}","F":1e400}}}}`)
 	check(t, err)
-	p, err := c.current(dirs{})
+	p, err := c.currentProvider(dirs{})
 	check(t, err)
 	expectIs(t, "the present provider", p.name, "b")
 	expectIs(t, "its variables", fmt.Sprint(p.Env), "map[A:1 B:true C:c D:${E} F:1e400]")
@@ -224,7 +224,7 @@ func TestConfigValues(t *testing.T) {
 	tokens := c.withTokens([]string{"E=e", "X=x"})
 	expectEqual(t, "with the tokens", slices.Sorted(slices.Values(tokens)), []string{"A=1", "B=true", "C=c", "D=e", "E=e", "F=1e400", "X=x"})
 	c.CurrentProvider = ""
-	p, err = c.current(dirs{})
+	p, err = c.currentProvider(dirs{})
 	expectIs(t, "none", p == nil && err == nil, true)
 	d := dirs{ccc: t.TempDir()}
 	check(t, os.Mkdir(d.configFile(), 0o700))

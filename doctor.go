@@ -100,7 +100,7 @@ func (c *checkup) checkConfiguration() string {
 // checkProviders checks the provider of the next launch, and the reviewer's own, as a launch does.
 func (c *checkup) checkProviders() string {
 	reviewersName, env := c.config.Supervisor.Provider, []string(c.env)
-	p, err := c.config.current(c.dirs)
+	p, err := c.config.currentProvider(c.dirs)
 	if err != nil {
 		return c.fault(problem, err, "")
 	}

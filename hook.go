@@ -119,10 +119,10 @@ func newHook(d dirs, event *hookEvent) *hook {
 	}
 	h.launched = !h.caller.launched.IsZero()
 	h.isWanted = func() bool {
-		state, _ := h.session.state() // one that can't be read switches nothing
+		state, _ := h.session.readState() // one that can't be read switches nothing
 		return state.supervised(h.caller)
 	}
-	h.state, _ = h.session.state()
+	h.state, _ = h.session.readState()
 	return h
 }
 
@@ -231,7 +231,7 @@ func (h *hook) buildRequest() reviewRequest {
 		r.requests, r.unconfirmed = nil, true
 		for _, p := range past.Prompts {
 			if p.Text != "" {
-				r.requests = append(r.requests, userRequest{words: p.Text, prompt: true})
+				r.requests = append(r.requests, userRequest{words: p.Text, isPrompt: true})
 			}
 		}
 	}

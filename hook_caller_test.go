@@ -319,6 +319,6 @@ func TestSupervised(t *testing.T) {
 	}
 	s := stateDir(t.TempDir()).session("a")
 	check(t, os.WriteFile(s.stateFile(), []byte("{"), 0o600))
-	state, _ := s.state()
+	state, _ := s.readState()
 	expectIs(t, "a state that can't be read", state.supervised(caller{launched: at}), true)
 }

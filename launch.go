@@ -138,7 +138,7 @@ func (l *launch) parse(args []string) (err error) {
 			hint: "write: " + commandLine([]string{supervisorFlag}, words, rest[:behind], rest[behind+1:])}
 	}
 	if !l.named {
-		l.provider, err = l.config.current(l.dirs)
+		l.provider, err = l.config.currentProvider(l.dirs)
 	}
 	l.command = slices.Concat(l.config.claudeArgs(l.provider), rest)
 	return err
@@ -257,7 +257,7 @@ func (l *launch) newTrial(version string) *trial {
 
 // tryHooks has claude run ccc's hooks, unless it is remembered that it does.
 func (l *launch) tryHooks() error {
-	if _, err := os.Stat(l.trial.memory()); err == nil {
+	if _, err := os.Stat(l.trial.memoryFile()); err == nil {
 		return nil
 	}
 	notice := func() { fmt.Fprintln(os.Stderr, "ccc:", say(tryingHooks)) }
@@ -265,7 +265,7 @@ func (l *launch) tryHooks() error {
 		return err
 	}
 	// Claude may have brought settings.json up to date, as it does with old settings of its own (2.1.332).
-	return os.WriteFile(l.trial.memory(), nil, 0o600)
+	return os.WriteFile(l.trial.memoryFile(), nil, 0o600)
 }
 
 // chosenModel returns the word that chooses the model of a session with these sources, environment and

@@ -586,7 +586,7 @@ func TestRequestComparesWithCommit(t *testing.T) {
 		expectIs(t, "after "+script+" BASE is named", strings.Contains(request, "BASE"), want)
 		expectIn(t, "the request", request, tryExample(tryCommand()))
 	}
-	change := judgedChange{changeBegin: changeBegin{base: "abc"}}
+	change := judgedChange{changeBase: changeBase{base: "abc"}}
 	change.Repository = "/r"
 	expectIs(t, "a known one names its commit", change.namesCommit(), true)
 	change.Unseen = "git is slow"

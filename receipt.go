@@ -152,7 +152,7 @@ func questionText(input json.RawMessage) string {
 func (r review) reviewSpending() string {
 	used := ""
 	if t := r.Tokens; t != nil && *t != (tokens{}) {
-		used = say(tokensUsed, grouped(t.fresh()), grouped(t.CacheRead), grouped(t.Output))
+		used = say(tokensUsed, grouped(t.freshInput()), grouped(t.CacheRead), grouped(t.Output))
 	}
 	cache := ""
 	if r.CacheMissed {

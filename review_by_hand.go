@@ -59,7 +59,7 @@ func superviseStored(stored storedSession, d dirs) (s *supervision, err error) {
 	if s.past, err = s.session.readHistory(); err != nil {
 		return nil, err
 	}
-	s.state, _ = s.session.state() // without it the session's provider is not known
+	s.state, _ = s.session.readState() // without it the session's provider is not known
 	if last := s.past.lastReview(); last != nil && last.Verdict == verdictReviewing {
 		return nil, withHint(errors.New(say(alreadyReviewing)), "ccc log -f "+s.session.id)
 	}
@@ -86,7 +86,7 @@ func (s *supervision) requestByHand(talk conversation, here string) reviewReques
 
 // announce prints which session is reviewed, and whether its agent seems to be at work.
 func (s *supervision) announce(stored storedSession, request reviewRequest) {
-	what := clip(firstLine(request.prompt().words), 100)
+	what := clip(firstLine(request.newestPrompt().words), 100)
 	tree := printable(pathFrom("", workingTree(s.project, request.here)))
 	short := stored.id[:min(8, len(stored.id))]
 	s.print(say(reviewingByHand, short, clock(stored.written), tree, what, short))
@@ -190,7 +190,7 @@ func conversations(d dirs, isWanted func(storedSession) bool) iter.Seq2[storedSe
 	return func(yield func(storedSession, conversation) bool) {
 		for _, s := range storedSessions(d.claude, "projects/*/*.jsonl", isWanted) {
 			talk, err := readConversation(s.path)
-			if err == nil && talk.prompt().words != "" && !yield(s, talk) {
+			if err == nil && talk.newestPrompt().words != "" && !yield(s, talk) {
 				return
 			}
 		}

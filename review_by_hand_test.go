@@ -40,7 +40,7 @@ func TestByHandSession(t *testing.T) {
 		found, talk, err := storedSessionOf(c, dirs{claude: claude, here: filepath.Join(here, dir)})
 		if err != nil {
 			found.id = err.Error()
-		} else if found.id += " in " + filepath.Base(filepath.Dir(found.path)); talk.prompt().words == "" {
+		} else if found.id += " in " + filepath.Base(filepath.Dir(found.path)); talk.newestPrompt().words == "" {
 			t.Errorf("%q: nothing was asked in %s", word, found.id)
 		}
 		if !strings.HasPrefix(found.id, want) {
@@ -132,7 +132,7 @@ func TestByHandProvider(t *testing.T) {
 		s := &supervision{config: config, session: stateDir(t.TempDir()).session("x")}
 		if c.session != "" {
 			check(t, os.WriteFile(s.session.stateFile(), []byte(stateText("x", 0, `,"provider":"`+c.session+`"`)), 0o600))
-			s.state, _ = s.session.state()
+			s.state, _ = s.session.readState()
 		}
 		os.Stderr = write
 		got, err := s.providerByHand(c.flag)

@@ -715,7 +715,7 @@ func TestHookUpdates(t *testing.T) {
 		h.dirs.env = append(os.Environ(), providerVariable+"="+test.provider)
 		h.caller = caller{fromShell: test.byHand, launched: test.launched}
 		check(t, h.update(func(s *sessionState) { s.Count++ }))
-		state, err := h.session.state()
+		state, err := h.session.readState()
 		check(t, err)
 		if state.Provider != test.wantProvider || !state.LaunchedAt.Equal(test.wantLaunched) || state.Count == 0 {
 			t.Errorf("%+v: %+v", test, state)
@@ -749,7 +749,7 @@ func TestHookRequest(t *testing.T) {
 		return all
 	}
 	r := request() // without a transcript
-	if !r.unconfirmed || !r.inPlanMode || r.question != nil || r.here != "/agent" || r.lastMessage != "done" || len(r.tasks) != 1 || r.refusal.Feedback != "a secret" || r.openFeedback != "a secret" || !r.requests[0].prompt || r.change.started != "" || r.change.history == nil {
+	if !r.unconfirmed || !r.inPlanMode || r.question != nil || r.here != "/agent" || r.lastMessage != "done" || len(r.tasks) != 1 || r.refusal.Feedback != "a secret" || r.openFeedback != "a secret" || !r.requests[0].isPrompt || r.change.started != "" || r.change.history == nil {
 		t.Errorf("%+v", r)
 	}
 	expectEqual(t, "the timeline's prompts", words(r), []string{"one", "two"})
@@ -1174,13 +1174,13 @@ func TestHookPrompted(t *testing.T) {
 			check(t, h.session.append(r.entry()))
 		}
 		check(t, h.session.update(func(s *sessionState) { s.Count, s.Cancelled = 3, test.cancelled }))
-		h.state, _ = h.session.state()
+		h.state, _ = h.session.readState()
 		answer, want := string(encodeJSON(h.recordPrompt(test.text))), "null"
 		if test.want != "" {
 			want = string(encodeJSON(systemMessage(test.want)))
 		}
 		expectIs(t, name, answer, want)
-		state, err := h.session.state()
+		state, err := h.session.readState()
 		check(t, err)
 		past, err := h.session.readHistory()
 		check(t, err)
@@ -1244,7 +1244,7 @@ func TestHookStopped(t *testing.T) {
 		if isLimit := test.want.verdict == verdictLimit; isLimit {
 			expectIs(t, name+": what is recorded", fmt.Sprint(last.LastMessage, last.Limit, last.Iteration, last.Question != ""), fmt.Sprint("all done", 10, 0, test.event != eventStop))
 			expectIn(t, name, told, say(limitSkipped, 10))
-			state, _ := h.session.state()
+			state, _ := h.session.readState()
 			expectIs(t, name+": counted", state.Count, 10)
 		} else {
 			expectIn(t, name, told, "ccc: no review: "+test.want.err)

@@ -45,7 +45,7 @@ func parseResult(line []byte) *resultLine {
 // judge returns the verdict and the feedback. Without a verdict decided is "", and the feedback is the
 // result's text. A result that has failed is an error: an API error comes as success with is_error.
 func (r *resultLine) judge() (decided verdict, feedback string, err error) {
-	text, kind := r.text(), ""
+	text, kind := r.answerText(), ""
 	if r.Subtype != "" && r.Subtype != "success" {
 		kind = say(kindOfFailure, r.Subtype)
 	}
@@ -57,8 +57,8 @@ func (r *resultLine) judge() (decided verdict, feedback string, err error) {
 		_ = json.Unmarshal(r.Errors, &faults)
 		said := strings.Join(append([]string{text}, faults...), " ")
 		return "", "", errors.New(say(reviewerFailed, kind, cutMiddle(strings.TrimSpace(said), 500)))
-	case r.object() != nil:
-		decided, feedback, _ = readDecision(r.object(), append(slices.Clone(decisionKeys), olderKey)...)
+	case r.answerObject() != nil:
+		decided, feedback, _ = readDecision(r.answerObject(), append(slices.Clone(decisionKeys), olderKey)...)
 	default:
 		decided, feedback = findVerdict(text)
 	}
@@ -77,12 +77,12 @@ func (r *resultLine) decides() bool {
 // isOfNoTurn reports whether the result is of a prompt that reached no model, as in a fork of a session with
 // a background task, which first submits that the task has stopped (from 2.1.200 on).
 func (r *resultLine) isOfNoTurn() bool {
-	isEmpty := r.text() == "" && r.object() == nil
+	isEmpty := r.answerText() == "" && r.answerObject() == nil
 	return isEmpty && r.malformed == nil && !r.IsError && r.Turns != nil && *r.Turns == 0
 }
 
-// object returns the object in which the verdict has to be, nil where it has to be in a text.
-func (r *resultLine) object() json.RawMessage {
+// answerObject returns the object in which the verdict has to be, nil where it has to be in a text.
+func (r *resultLine) answerObject() json.RawMessage {
 	for _, raw := range []json.RawMessage{r.StructuredOutput, r.Result} {
 		if bytes.HasPrefix(raw, []byte("{")) {
 			return raw
@@ -91,8 +91,8 @@ func (r *resultLine) object() json.RawMessage {
 	return nil
 }
 
-// text returns the result's text, "" where the result is an object.
-func (r *resultLine) text() (text string) {
+// answerText returns the result's text, "" where the result is an object.
+func (r *resultLine) answerText() (text string) {
 	_ = json.Unmarshal(r.Result, &text)
 	return withoutThinking(text)
 }

@@ -29,9 +29,9 @@ type sessionState struct {
 
 var errCorrupt = errors.New("the file is corrupt")
 
-// state returns the state of the session. Where it has none, or with an error, it returns a new one. The
+// readState returns the state of the session. Where it has none, or with an error, it returns a new one. The
 // error is errCorrupt for a file that makes no sense.
-func (s sessionFiles) state() (sessionState, error) {
+func (s sessionFiles) readState() (sessionState, error) {
 	fresh := sessionState{SessionID: s.id, CreatedAt: now()}
 	text, err := os.ReadFile(s.stateFile())
 	if errors.Is(err, fs.ErrNotExist) {
@@ -56,7 +56,7 @@ func (s sessionFiles) update(change func(*sessionState)) error {
 	}
 	defer unlock()
 	path := s.stateFile()
-	state, err := s.state()
+	state, err := s.readState()
 	if errors.Is(err, errCorrupt) {
 		err = errors.Join(fmt.Errorf("%w, kept as %s.bad", err, path), os.Rename(path, path+".bad"))
 	} else if err != nil {

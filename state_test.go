@@ -411,7 +411,7 @@ func TestStateKept(t *testing.T) {
 	s := stateDir(t.TempDir()).session("a")
 	begin := now()
 	check(t, s.update(func(state *sessionState) { state.Count, state.Cancelled = 3, true }))
-	state, err := s.state()
+	state, err := s.readState()
 	check(t, err)
 	if state.SessionID != "a" || state.Count != 3 || !state.Cancelled || state.CreatedAt.Before(begin) || state.UpdatedAt.Before(begin) || state.Enabled != nil {
 		t.Errorf("%+v", state)
@@ -419,7 +419,7 @@ func TestStateKept(t *testing.T) {
 	for text, wrong := range map[string]bool{`{"session_id":"a","count":0}`: false, `{"session_id":"a","count":-1}`: true, `{"session_id":"b"}`: true, `{`: true} {
 		check(t, os.WriteFile(s.stateFile(), []byte(text), 0o600))
 		os.Remove(s.stateFile() + ".bad")
-		state, err := s.state()
+		state, err := s.readState()
 		if errors.Is(err, errCorrupt) != wrong || state.SessionID != "a" || wrong && state.CreatedAt.Before(begin) {
 			t.Errorf("%s: %+v, %v", text, state, err)
 		}
@@ -430,7 +430,7 @@ func TestStateKept(t *testing.T) {
 		if kept, err := os.ReadFile(s.stateFile() + ".bad"); (err == nil) != wrong || wrong && string(kept) != text {
 			t.Errorf("%s: put aside is %q, %v", text, kept, err)
 		}
-		if state, err := s.state(); err != nil || state.Count != 1 {
+		if state, err := s.readState(); err != nil || state.Count != 1 {
 			t.Errorf("%s: then %+v, %v", text, state, err)
 		}
 	}
@@ -439,7 +439,7 @@ func TestStateKept(t *testing.T) {
 	if err := s.update(func(*sessionState) { called = true }); err == nil || called || errors.Is(err, errCorrupt) {
 		t.Errorf("a state that can't be read: %v, changed: %v", err, called)
 	}
-	if state, err := s.state(); err == nil || state.SessionID != "a" || state.CreatedAt.IsZero() {
+	if state, err := s.readState(); err == nil || state.SessionID != "a" || state.CreatedAt.IsZero() {
 		t.Errorf("and read: %+v, %v", state, err)
 	}
 	if err := stateDir(s.stateFile() + "/none").session("a").update(func(*sessionState) {}); err == nil {
@@ -470,14 +470,14 @@ func TestStateSwitched(t *testing.T) {
 			state.Count, state.Enabled, state.SwitchedAt = 3, &test.before, at.Add(-time.Hour)
 		}))
 		check(t, s.switchTo(test.on))
-		state, err := s.state()
+		state, err := s.readState()
 		check(t, err)
 		if *state.Enabled != test.on || state.SwitchedAt.Before(at.Add(-time.Second)) || state.Count != 3 {
 			t.Errorf("%s: %+v", name, state)
 		}
 		check(t, os.WriteFile(s.stateFile(), []byte("{"), 0o600))
 		check(t, s.switchTo(test.on)) // what makes no sense is begun anew, and the switch counts
-		state, err = s.state()
+		state, err = s.readState()
 		if err != nil || *state.Enabled != test.on {
 			t.Errorf("%s: %+v, %v", name, state, err)
 		}

@@ -135,7 +135,7 @@ func summarizeAll(d dirs, seen map[string]bool) ([]summary, error) {
 
 // summarize reads a session's state and timeline. What can't be read is missing, and err is why.
 func summarize(known sessionFiles, config *configuration) summary {
-	state, stateErr := known.state()
+	state, stateErr := known.readState()
 	h, err := known.readHistory()
 	s := summary{Session: known.id, Project: h.project, Count: state.Count, UpdatedAt: state.UpdatedAt,
 		Limit:    cmp.Or(h.limit, config.Supervisor.MaxIterations),
@@ -360,7 +360,7 @@ func statusline(stdin io.Reader, d dirs) (string, error) {
 	config, _ := loadConfig(d)
 	known := stateDir(d.state).session(input.SessionID)
 	s := summarize(known, config)
-	state, _ := known.state()
+	state, _ := known.readState()
 	isOn := state.supervised(callerOf(clientAncestry(), d.env))
 	hooks, err := findHooks(d)
 	switch {

@@ -131,7 +131,7 @@ func supervisorMode(c *invocation, d dirs) error {
 			return err
 		}
 	}
-	present, err := known.state()
+	present, err := known.readState()
 	if err != nil {
 		return err
 	}

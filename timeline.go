@@ -127,12 +127,12 @@ type tokens struct {
 	Output     int `json:"output_tokens"`               // what the model wrote
 }
 
-// fresh returns how many input tokens the API did not have in its prompt cache.
-func (t *tokens) fresh() int { return t.Input + t.CacheWrite }
+// freshInput returns how many input tokens the API did not have in its prompt cache.
+func (t *tokens) freshInput() int { return t.Input + t.CacheWrite }
 
 // cacheMissed reports whether the first answer with these tokens shows that the cache did not serve: less
 // than half of what was read came from it. Without any figure nothing is known.
-func (t tokens) cacheMissed() bool { return 2*t.CacheRead < t.fresh()+t.CacheRead }
+func (t tokens) cacheMissed() bool { return 2*t.CacheRead < t.freshInput()+t.CacheRead }
 
 func (t *tokens) add(u tokens) {
 	t.Input += u.Input

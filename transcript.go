@@ -32,10 +32,10 @@ type conversation struct {
 	context   int           // how many tokens the agent's last request had, with those cached; 0: unknown
 }
 
-// prompt returns the user's newest prompt, an empty one where there is none.
-func (c *conversation) prompt() (newest userRequest) {
+// newestPrompt returns the user's newest prompt, an empty one where there is none.
+func (c *conversation) newestPrompt() (newest userRequest) {
 	for _, r := range c.requests {
-		if r.prompt {
+		if r.isPrompt {
 			newest = r
 		}
 	}
@@ -75,7 +75,7 @@ func (c *conversation) closable() (ids []string) {
 // calledNothing reports whether the agent called no tool for any request that is open, as far as all is
 // known.
 func (c *conversation) calledNothing() bool {
-	called := func(r userRequest) bool { return r.closed == (words{}) && (r.calls || r.id == "") }
+	called := func(r userRequest) bool { return r.closed == (words{}) && (r.callsTool || r.id == "") }
 	return len(c.requests) > 0 && !c.broken && !slices.ContainsFunc(c.requests, called)
 }
 
@@ -154,11 +154,11 @@ func (w *walk) add(e placedEntry, beside []userRequest) {
 	isOfCalls := w.nextKind == toolAnswered || w.nextKind == agentSpoke && e.kind == agentSpoke
 	sentWithEsc := w.escFollows && isOfCalls // else a prompt beside was withdrawn, or taken back by /rewind
 	for _, r := range slices.Backward(beside) {
-		if r.prompt && sentWithEsc {
+		if r.isPrompt && sentWithEsc {
 			w.interrupted = w.interruptedPast
 			r.remarks = append(r.remarks, remarkWithEsc)
 		}
-		if !r.prompt || sentWithEsc {
+		if !r.isPrompt || sentWithEsc {
 			w.takeRequest(r)
 		}
 	}
@@ -175,7 +175,7 @@ func (w *walk) add(e placedEntry, beside []userRequest) {
 		w.agentSpeaksNext, w.typedWhileWorking = true, false
 	case e.kind == userInterrupted:
 		w.escFollows, w.escStops, w.interruptedPast = true, !w.typedWhileWorking, w.interrupted
-	case e.said != nil && e.said.command && !w.agentSpeaksNext: // it called no agent
+	case e.said != nil && e.said.isCommand && !w.agentSpeaksNext: // it called no agent
 		w.addDir(*e.said)
 		w.switched = w.switched || strings.HasPrefix(e.said.words, "/model")
 	case e.said != nil:
@@ -187,14 +187,14 @@ func (w *walk) add(e placedEntry, beside []userRequest) {
 
 // takeRequest adds words of the user's that are still valid.
 func (w *walk) takeRequest(r userRequest) {
-	if r.prompt {
+	if r.isPrompt {
 		if w.interrupted {
 			r.remarks = append(r.remarks, remarkInterrupted)
 		}
 		w.agentSpeaksNext, w.typedWhileWorking, w.escFollows, w.escStops = false, r.queued, false, false
 		w.interrupted, w.interruptedPast = false, false
 	}
-	r.calls, w.callsTool = w.callsTool, false
+	r.callsTool, w.callsTool = w.callsTool, false
 	w.addDir(r)
 	w.requests = append(w.requests, r)
 }
@@ -332,7 +332,7 @@ func (t *transcript) line(line []byte) {
 	} else {
 		placed.said, placed.kind = e.request()
 	}
-	isCommand := placed.said != nil && placed.said.prompt && strings.HasPrefix(placed.said.words, "/")
+	isCommand := placed.said != nil && placed.said.isPrompt && strings.HasPrefix(placed.said.words, "/")
 	if isCommand && isUser && parent.kind == toolAnswered {
 		placed.said = nil // the agent called the command, by a tool
 	}
@@ -341,7 +341,7 @@ func (t *transcript) line(line []byte) {
 	}
 	if isAgent && e.Message.Model != "<synthetic>" { // Claude Code's own error messages are of that model
 		placed.model = e.Message.Model
-		placed.context = e.Message.Usage.fresh() + e.Message.Usage.CacheRead
+		placed.context = e.Message.Usage.freshInput() + e.Message.Usage.CacheRead
 	}
 	origin := originOf(e.UUID, placed, parent)
 	if !isResult {

@@ -12,16 +12,16 @@ import (
 
 // A userRequest is what the user said at one time: a prompt, or words to a question, a call or a plan.
 type userRequest struct {
-	id      string // of its entry
-	at      string // when its entry was written, in RFC 3339
-	words   string
-	remarks []words // what the words alone do not show
-	prompt  bool    // it is a prompt
-	command bool    // its entry looks like that of a command of Claude Code's own, which may call no agent
-	queued  bool    // the user typed it while the agent worked
-	cwd     string  // where the agent was; of a prompt only
-	calls   bool    // the agent called a tool behind it, before the user said more
-	closed  words   // what its reviews came to, if they are over
+	id        string // of its entry
+	at        string // when its entry was written, in RFC 3339
+	words     string
+	remarks   []words // what the words alone do not show
+	isPrompt  bool    // it is a prompt
+	isCommand bool    // its entry looks like that of a command of Claude Code's own, which may call no agent
+	queued    bool    // the user typed it while the agent worked
+	cwd       string  // where the agent was; of a prompt only
+	callsTool bool    // the agent called a tool behind it, before the user said more
+	closed    words   // what its reviews came to, if they are over
 }
 
 // String returns the remarks and then the words.
@@ -157,11 +157,11 @@ func (e transcriptEntry) request() (*userRequest, entryKind) {
 	case isSubmitted, e.IsCompactSummary, !isUsers(text):
 		return nil, other
 	}
-	r := &userRequest{id: e.UUID, at: e.Timestamp, words: text, prompt: true, cwd: e.Cwd}
+	r := &userRequest{id: e.UUID, at: e.Timestamp, words: text, isPrompt: true, cwd: e.Cwd}
 	r.queued = e.PromptSource == "queued"
 	if name := tagged(text, "command-name"); name != "" {
 		r.words = strings.TrimSpace(name + " " + tagged(text, "command-args"))
-		r.command = strings.HasPrefix(text, "<command-name>")
+		r.isCommand = strings.HasPrefix(text, "<command-name>")
 	}
 	return r, 0
 }

@@ -94,7 +94,7 @@ func chain(lines string) string {
 // prompts are requests of these words.
 func prompts(texts ...string) (list []userRequest) {
 	for _, text := range texts {
-		list = append(list, userRequest{words: text, prompt: true})
+		list = append(list, userRequest{words: text, isPrompt: true})
 	}
 	return list
 }
@@ -267,8 +267,8 @@ func TestTranscriptRequests(t *testing.T) {
 			if requests := toldOf(got.requests); err != nil || requests != test.want || got.lastWords != test.last || got.broken != (test.name == "root_is_nowhere" || test.name == "forks_in_a_circle") {
 				t.Errorf("got %q, last %q, broken %v, %v\nwant %q, last %q", requests, got.lastWords, got.broken, err, test.want, test.last)
 			}
-			if len(got.requests) > 0 && !got.prompt().prompt {
-				t.Errorf("%q counts as a prompt", got.prompt().words)
+			if len(got.requests) > 0 && !got.newestPrompt().isPrompt {
+				t.Errorf("%q counts as a prompt", got.newestPrompt().words)
 			}
 			if dirs := strings.Join(append(got.dirs, ""), "|"); dirs != test.dirs {
 				t.Errorf("directories %q, want %q", dirs, test.dirs)
@@ -306,7 +306,7 @@ func TestTranscriptCalls(t *testing.T) {
 		check(t, err)
 		got := ""
 		for _, r := range c.requests {
-			got += map[bool]string{true: "c", false: "-"}[r.calls]
+			got += map[bool]string{true: "c", false: "-"}[r.callsTool]
 		}
 		expectIs(t, test.name, got, test.want)
 		expectIs(t, test.name+": none", c.calledNothing(), !strings.Contains(test.want, "c"))
@@ -314,7 +314,7 @@ func TestTranscriptCalls(t *testing.T) {
 	for _, c := range []conversation{{}, {requests: prompts("hi")}, {requests: []userRequest{{id: "1"}}, broken: true}} {
 		expectIs(t, fmt.Sprintf("where not all is known: %+v", c), c.calledNothing(), false)
 	}
-	closed := conversation{requests: []userRequest{{id: "1", calls: true, closed: remarkPassed}, {id: "2"}}}
+	closed := conversation{requests: []userRequest{{id: "1", callsTool: true, closed: remarkPassed}, {id: "2"}}}
 	expectIs(t, "for what is open", closed.calledNothing(), true)
 }
 

@@ -277,9 +277,9 @@ func projectFolder(path string) string {
 	return string(name)
 }
 
-// memory returns the path of the file that, if it is there, remembers an answer: its name holds a checksum of
-// all that may decide whether hooks run.
-func (t *trial) memory() string {
+// memoryFile returns the path of the file that, if it is there, remembers an answer: its name holds a
+// checksum of all that may decide whether hooks run.
+func (t *trial) memoryFile() string {
 	parts := slices.Concat([]string{t.claude, t.version, hookCommand(t.dirs.hookPath())}, t.command())
 	if info, err := os.Stat(t.claude); err == nil { // it may be a script of the user's
 		parts = append(parts, resolved(t.claude), fmt.Sprint(info.Size(), info.ModTime().UnixNano()))
