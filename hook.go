@@ -159,7 +159,7 @@ func (h *hook) stop() review {
 		if isAnew {
 			s.Count = 0
 		}
-		r.Iteration = s.nextIteration(r.Limit)
+		r.Iteration = s.countReview(r.Limit)
 	})
 	switch {
 	case err != nil:

@@ -316,7 +316,7 @@ func TestRealClientJudgements(t *testing.T) {
 				t.Errorf("%d of %d, want half", right, all)
 			}
 			for _, r := range api.requests("review") {
-				title, _, _ := strings.Cut(sectionRound.in(words.in), "\n")
+				title, _, _ := strings.Cut(sectionReview.in(words.in), "\n")
 				asked := strings.Contains(r.last("user"), words.end) && strings.Contains(r.last("user"), "\n"+title+"\n")
 				if !strings.Contains(r.System, strings.TrimSpace(defaultPrompt.in(words.in))) || !asked {
 					t.Errorf("the model was asked %.200q", r.last("user"))

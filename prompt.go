@@ -161,7 +161,7 @@ func (r reviewRequest) requestText(guideAbove bool) string {
 	if r.refusal.NoVerdict {
 		section(say(sectionNoVerdict, say(verdictForm)))
 	}
-	section(say(sectionRound, r.iteration, r.limit, r.seconds, min(60, r.seconds/3)))
+	section(say(sectionReview, r.iteration, r.limit, r.seconds, min(60, r.seconds/3)))
 	return b.String()
 }
 

@@ -268,7 +268,7 @@ func TestPromptStatesNoDecision(t *testing.T) {
 func TestPromptNamesSections(t *testing.T) {
 	for language, w := range promptLanguages {
 		for _, section := range []words{sectionRunning, sectionRequests, sectionStop, sectionQuestion, sectionPlace, sectionLastMessage,
-			sectionTasks, sectionCrons, sectionWordsOnly, sectionChanges, sectionLastFeedback, sectionRound} {
+			sectionTasks, sectionCrons, sectionWordsOnly, sectionChanges, sectionLastFeedback, sectionReview} {
 			for _, title := range regexp.MustCompile(`(?m)^## ([^（(:：\n]+)`).FindAllStringSubmatch(section.in(language), -1) {
 				name := strings.TrimSpace(title[1])
 				if !strings.Contains(w.text, "“"+name+"”") && !strings.Contains(strings.Join(strings.Fields(w.text), " "), `"`+name+`"`) {
@@ -397,7 +397,7 @@ func TestRequestParts(t *testing.T) {
 	running, noCopy := say(sectionRunning, tryExample("TRY")), say(sectionNoCopy, "BECAUSE")
 	compare := say(sectionCompare, compareExample("TRY"))
 	event, asks := say(sectionStop), say(sectionQuestion, `{"a":1}`)
-	place, round := say(sectionPlace, "/project/here"), say(sectionRound, 2, 5, 540, 60)
+	place, round := say(sectionPlace, "/project/here"), say(sectionReview, 2, 5, 540, 60)
 	none := func(*reviewRequest) {}
 	for name, test := range map[string]struct {
 		with       func(r *reviewRequest)
@@ -429,7 +429,7 @@ func TestRequestParts(t *testing.T) {
 		"changes":         {func(r *reviewRequest) { r.changes = "CHANGED" }, []string{say(sectionChanges, "CHANGED")}, nil},
 		"feedback":        {func(r *reviewRequest) { r.refusal.Feedback = "NO" }, []string{say(sectionLastFeedback, "NO")}, []string{say(sectionNoVerdict, say(verdictForm))}},
 		"without verdict": {func(r *reviewRequest) { r.refusal.NoVerdict = true }, []string{say(sectionNoVerdict, say(verdictForm))}, nil},
-		"little time":     {func(r *reviewRequest) { r.seconds = 90 }, []string{say(sectionRound, 2, 5, 90, 30)}, []string{round}},
+		"little time":     {func(r *reviewRequest) { r.seconds = 90 }, []string{say(sectionReview, 2, 5, 90, 30)}, []string{round}},
 	} {
 		r := plain()
 		test.with(&r)

@@ -67,9 +67,9 @@ func (s sessionFiles) update(change func(*sessionState)) error {
 	return errors.Join(err, replaceFile(path, append(encodeJSON(state), '\n'), false))
 }
 
-// nextIteration counts one more review and returns its number, from 1. At the limit it counts nothing and
+// countReview counts one more review and returns its number, from 1. At the limit it counts nothing and
 // returns 0.
-func (s *sessionState) nextIteration(limit int) int {
+func (s *sessionState) countReview(limit int) int {
 	if s.Count >= limit {
 		return 0
 	}

@@ -491,7 +491,7 @@ func TestStateSwitched(t *testing.T) {
 func TestIterationCounted(t *testing.T) {
 	for count, want := range map[int][2]int{0: {1, 1}, 1: {2, 2}, 2: {0, 2}, 3: {0, 3}} {
 		s := sessionState{Count: count}
-		expectIs(t, fmt.Sprint("the review behind ", count), s.nextIteration(2), want[0])
+		expectIs(t, fmt.Sprint("the review behind ", count), s.countReview(2), want[0])
 		expectIs(t, fmt.Sprint("the count behind ", count), s.Count, want[1])
 	}
 }

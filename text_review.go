@@ -195,7 +195,7 @@ var (
 	sectionLastFeedback = words{"## 上次反馈\n%s", "## Previous feedback\n%s"}
 	sectionNoVerdict    = words{"## 上次没有判定\n上次审查的回答里没有能读取的判定。%s", // verdictForm
 		"## No verdict last time\nThe previous review gave no verdict that can be read. %s"}
-	sectionRound = words{ // the round, the most, seconds of the review, seconds for the verdict
+	sectionReview = words{ // the round, the most, seconds of the review, seconds for the verdict
 		"## 审查轮数\n第 %d 轮，最多 %d 轮。整次审查限时 %d 秒，到时没有判定就作废：最要紧的先跑，哪次运行都不要超过剩下的时间，留出 %d 秒写判定。",
 		"## Round\nRound %d of at most %d. The whole review has %d seconds, and without a verdict by then " +
 			"it is void: run what matters most first, nothing longer than what is left, and leave %d " +
