@@ -124,7 +124,7 @@ func TestRealClientCopy(t *testing.T) {
 		"touch made",
 	}
 	forClients(t, func() script {
-		s := script{agent: []apiReply{replyText("done")}}
+		s := script{agent: []apiReply{bash("ls"), replyText("done")}} // of a turn of words alone nothing is run
 		for _, command := range slices.Concat(through, refused, shown) {
 			s.reviewer = append(s.reviewer, bash(command))
 		}
