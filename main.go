@@ -36,7 +36,7 @@
 //
 //	state.go              the state directory: files, log, sweep
 //	timeline.go           the lines of a session's timeline, and its history, which is made of them
-//	session.go            what ccc remembers of a session: on or off, the count; which one a word means
+//	session.go            what ccc remembers of a session: on or off, the count and its limit
 //	hook_caller.go        whose session it is, the user's or an agent's, and whether it is supervised
 //
 // The copy:
@@ -69,7 +69,8 @@
 // Views:
 //
 //	receipt.go            a review in words, and in a line
-//	status.go             ccc status, ccc statusline; which session a command means that names none
+//	status.go             ccc status, ccc statusline
+//	find_session.go       which session a word or a directory means
 //	verdict.go            ccc verdict
 //	report.go             ccc report
 //	log.go                ccc log

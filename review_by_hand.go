@@ -8,7 +8,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"os"
 	"strings"
 )
@@ -140,67 +139,6 @@ type reviewOfSession struct {
 	Project string `json:"project"`    // the directory in which the session was started
 	review
 	steps
-}
-
-// storedSessionOf returns the session of Claude Code's that the operand names. Without an operand it is the
-// one that was written last: of this working tree, else of this project, else of a directory above this
-// one.
-func storedSessionOf(c *invocation, d dirs) (session storedSession, talk conversation, err error) {
-	if word := strings.Join(c.operands, ""); word != "" {
-		return storedSessionNamed(word, d)
-	}
-	ofTree := func(s storedSession) bool { return treeOf(transcriptStart(s.path)) == treeOf(d.here) }
-	ofProject := func(s storedSession) bool { return d.isOfProject(transcriptStart(s.path)) }
-	ofDirAbove := func(s storedSession) bool {
-		start := transcriptStart(s.path)
-		return start != "" && inside(resolved(d.here), resolved(start))
-	}
-	for _, isWanted := range []func(storedSession) bool{ofTree, ofProject, ofDirAbove} {
-		for session, talk := range conversations(d, isWanted) {
-			return session, talk, nil
-		}
-	}
-	return session, talk, noConversationIn("of this project (" + d.here + ")")
-}
-
-// storedSessionNamed returns the session of Claude Code's whose id word begins, of whichever project. That
-// word begins the ids of several is an error. A session that lies in several projects, as when one was
-// copied, is the transcript that was written last.
-func storedSessionNamed(word string, d dirs) (session storedSession, talk conversation, err error) {
-	which := fmt.Sprintf("beginning with %q", word)
-	isNamed := func(s storedSession) bool { return strings.HasPrefix(s.id, word) }
-	for s, t := range conversations(d, isNamed) {
-		switch session.id {
-		case "":
-			session, talk = s, t
-		case s.id:
-		default:
-			const format = "which of the sessions %s? Name one: %s %s"
-			return session, talk, fmt.Errorf(format, which, session.id, s.id)
-		}
-	}
-	if session.id == "" {
-		return session, talk, noConversationIn(which)
-	}
-	return session, talk, nil
-}
-
-// conversations yields the sessions of Claude Code's that are wanted and hold a request, the newest first.
-func conversations(d dirs, isWanted func(storedSession) bool) iter.Seq2[storedSession, conversation] {
-	return func(yield func(storedSession, conversation) bool) {
-		for _, s := range storedSessions(d.claude, "projects/*/*.jsonl", isWanted) {
-			talk, err := readConversation(s.path)
-			if err == nil && talk.newestPrompt().words != "" && !yield(s, talk) {
-				return
-			}
-		}
-	}
-}
-
-// noConversationIn is the error that there is no session to review.
-func noConversationIn(which string) error {
-	err := fmt.Errorf("no session of Claude Code's %s holds a request", which)
-	return withHint(err, "start one with ccc --supervisor, or cd to the project of one")
 }
 
 // providerByHand returns the provider that ccc review asks: the reviewer's own, else the session's if that

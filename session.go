@@ -9,8 +9,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"slices"
-	"strings"
 	"time"
 )
 
@@ -111,25 +109,4 @@ func (s sessionFiles) switchTo(on bool) error {
 		return nil
 	}
 	return err
-}
-
-// sessionHint is the hint where a word names no session.
-const sessionHint = "name one, as ccc status lists them"
-
-// findSession returns the id of the session whose id is word, or of the only one whose id begins with it. For
-// none or several the error is a failure with code 2.
-func (d stateDir) findSession(word string) (string, error) {
-	ids, err := d.sessions()
-	if err != nil || slices.Contains(ids, word) {
-		return word, err
-	}
-	ids = slices.DeleteFunc(ids, func(id string) bool { return word == "" || !strings.HasPrefix(id, word) })
-	switch len(ids) {
-	case 0:
-		return "", failure{code: 2, err: fmt.Errorf("no session %q", word), hint: sessionHint}
-	case 1:
-		return ids[0], nil
-	}
-	err = fmt.Errorf("%q is the beginning of %d sessions", word, len(ids))
-	return "", failure{code: 2, err: err, hint: sessionHint}
 }

@@ -199,40 +199,6 @@ func (s summary) verdictText() string {
 	return say(withReason, verdictName(s.Verdict), clip(oneLine(s.why), shown))
 }
 
-// sessionsMeant returns the session that the operand names, else those of the current directory's project,
-// newest first. It leaves out those in seen, and adds to seen all whose project is known by now.
-func sessionsMeant(operands []string, d dirs, seen map[string]bool) (ids []string, err error) {
-	if len(operands) > 0 {
-		id, err := stateDir(d.state).findSession(operands[0])
-		if err != nil || seen[id] {
-			return nil, err
-		}
-		seen[id] = true
-		return []string{id}, nil
-	}
-	sessions, err := summarizeAll(d, seen)
-	for _, s := range sessions {
-		if d.isOfProject(s.Project) {
-			ids = append(ids, s.Session)
-		}
-		seen[s.Session] = s.Project != ""
-	}
-	return ids, err
-}
-
-// sessionMeant returns the session that a command without operands means, and an error where there is none.
-func sessionMeant(d dirs) (string, error) {
-	ids, err := sessionsMeant(nil, d, map[string]bool{})
-	if err != nil {
-		return "", err
-	}
-	if len(ids) == 0 {
-		err := fmt.Errorf("no session of this project (%s)", pathFrom("", d.here))
-		return "", failure{code: 2, err: err, hint: sessionHint}
-	}
-	return ids[0], nil
-}
-
 // showTable writes the sessions as a table, each on one line. The columns are the same at every width: only
 // the words of the request are cut. The mode is shown where one of the sessions has another than on. A review
 // that runs takes the place of verdict and time.

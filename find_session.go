@@ -1,0 +1,127 @@
+package main
+
+// Which session is meant: among those that ccc knows, by a word or by the directory; among those of Claude
+// Code's, by a word or by the directory.
+
+import (
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+)
+
+// sessionHint is the hint where a word names no session.
+const sessionHint = "name one, as ccc status lists them"
+
+// findSession returns the id of the session whose id is word, or of the only one whose id begins with it. For
+// none or several the error is a failure with code 2.
+func (d stateDir) findSession(word string) (string, error) {
+	ids, err := d.sessions()
+	if err != nil || slices.Contains(ids, word) {
+		return word, err
+	}
+	ids = slices.DeleteFunc(ids, func(id string) bool { return word == "" || !strings.HasPrefix(id, word) })
+	switch len(ids) {
+	case 0:
+		return "", failure{code: 2, err: fmt.Errorf("no session %q", word), hint: sessionHint}
+	case 1:
+		return ids[0], nil
+	}
+	err = fmt.Errorf("%q is the beginning of %d sessions", word, len(ids))
+	return "", failure{code: 2, err: err, hint: sessionHint}
+}
+
+// sessionsMeant returns the session that the operand names, else those of the current directory's project,
+// newest first. It leaves out those in seen, and adds to seen all whose project is known by now.
+func sessionsMeant(operands []string, d dirs, seen map[string]bool) (ids []string, err error) {
+	if len(operands) > 0 {
+		id, err := stateDir(d.state).findSession(operands[0])
+		if err != nil || seen[id] {
+			return nil, err
+		}
+		seen[id] = true
+		return []string{id}, nil
+	}
+	sessions, err := summarizeAll(d, seen)
+	for _, s := range sessions {
+		if d.isOfProject(s.Project) {
+			ids = append(ids, s.Session)
+		}
+		seen[s.Session] = s.Project != ""
+	}
+	return ids, err
+}
+
+// sessionMeant returns the session that a command without operands means, and an error where there is none.
+func sessionMeant(d dirs) (string, error) {
+	ids, err := sessionsMeant(nil, d, map[string]bool{})
+	if err != nil {
+		return "", err
+	}
+	if len(ids) == 0 {
+		err := fmt.Errorf("no session of this project (%s)", pathFrom("", d.here))
+		return "", failure{code: 2, err: err, hint: sessionHint}
+	}
+	return ids[0], nil
+}
+
+// storedSessionOf returns the session of Claude Code's that the operand names. Without an operand it is the
+// one that was written last: of this working tree, else of this project, else of a directory above this
+// one.
+func storedSessionOf(c *invocation, d dirs) (session storedSession, talk conversation, err error) {
+	if word := strings.Join(c.operands, ""); word != "" {
+		return storedSessionNamed(word, d)
+	}
+	ofTree := func(s storedSession) bool { return treeOf(transcriptStart(s.path)) == treeOf(d.here) }
+	ofProject := func(s storedSession) bool { return d.isOfProject(transcriptStart(s.path)) }
+	ofDirAbove := func(s storedSession) bool {
+		start := transcriptStart(s.path)
+		return start != "" && inside(resolved(d.here), resolved(start))
+	}
+	for _, isWanted := range []func(storedSession) bool{ofTree, ofProject, ofDirAbove} {
+		for session, talk := range conversations(d, isWanted) {
+			return session, talk, nil
+		}
+	}
+	return session, talk, noConversationIn("of this project (" + d.here + ")")
+}
+
+// storedSessionNamed returns the session of Claude Code's whose id word begins, of whichever project. That
+// word begins the ids of several is an error. A session that lies in several projects, as when one was
+// copied, is the transcript that was written last.
+func storedSessionNamed(word string, d dirs) (session storedSession, talk conversation, err error) {
+	which := fmt.Sprintf("beginning with %q", word)
+	isNamed := func(s storedSession) bool { return strings.HasPrefix(s.id, word) }
+	for s, t := range conversations(d, isNamed) {
+		switch session.id {
+		case "":
+			session, talk = s, t
+		case s.id:
+		default:
+			const format = "which of the sessions %s? Name one: %s %s"
+			return session, talk, fmt.Errorf(format, which, session.id, s.id)
+		}
+	}
+	if session.id == "" {
+		return session, talk, noConversationIn(which)
+	}
+	return session, talk, nil
+}
+
+// conversations yields the sessions of Claude Code's that are wanted and hold a request, the newest first.
+func conversations(d dirs, isWanted func(storedSession) bool) iter.Seq2[storedSession, conversation] {
+	return func(yield func(storedSession, conversation) bool) {
+		for _, s := range storedSessions(d.claude, "projects/*/*.jsonl", isWanted) {
+			talk, err := readConversation(s.path)
+			if err == nil && talk.newestPrompt().words != "" && !yield(s, talk) {
+				return
+			}
+		}
+	}
+}
+
+// noConversationIn is the error that there is no session to review.
+func noConversationIn(which string) error {
+	err := fmt.Errorf("no session of Claude Code's %s holds a request", which)
+	return withHint(err, "start one with ccc --supervisor, or cd to the project of one")
+}
