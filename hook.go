@@ -385,18 +385,19 @@ func (h *hook) recordPrompt(text string) any {
 	seen := lookAtPrompt(workingTree(h.project, h.event.Cwd), h.dirs.env, promptLookPatience)
 	past, err := h.session.readHistory()
 	h.warn("reading the timeline", err)
-	before := h.state
 	runs := slices.ContainsFunc(past.Reviews, func(r review) bool {
 		return r.Event != eventReview && r.Verdict == verdictReviewing
 	})
 	// A prompt that the agent has scheduled looks the same here. It comes between two turns, never to an agent
 	// that was sent back (2.1.200, 2.1.332).
+	wasCancelled := false
 	h.warn("resetting the count", h.update(func(s *sessionState) {
+		wasCancelled = s.Cancelled && !runs
 		s.Count, s.Cancelled = 0, s.Cancelled && runs
 	}))
 	h.record(entry{Prompt: &prompt{Text: text, Seen: seen}})
 	switch wasKilled := h.endKilled(past.Reviews); {
-	case before.Cancelled && !runs:
+	case wasCancelled:
 		return systemMessage(say(earlierCancelled, errUserEnded.Error()))
 	case wasKilled:
 		return systemMessage(say(earlierFailed, errKilled.Error(), say(adviceDoctor)))
@@ -414,6 +415,7 @@ func (h *hook) endKilled(reviews []review) bool {
 			}
 			r.Ended = now()
 			h.record(entry{Review: &r})
+			h.logEnd(r)
 			return true
 		}
 	}

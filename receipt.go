@@ -26,7 +26,7 @@ func (e entry) redacted() entry {
 	switch {
 	case e.Prompt != nil:
 		p := *e.Prompt
-		p.Text, e.Prompt = redact(p.Text), &p
+		p.Text, p.Seen.Unseen, e.Prompt = redact(p.Text), redact(p.Seen.Unseen), &p
 	case e.Review != nil:
 		r := e.Review.redacted()
 		e.Review = &r

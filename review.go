@@ -161,12 +161,19 @@ func (s *supervision) endReview(r review, err error) review {
 		s.print(say(unfinished, printable(r.Feedback)))
 	}
 	s.record(entry{Review: &r})
-	if r.Verdict == verdictAllow || r.Verdict == verdictBlock { // what ccc try recorded is on the receipt
+	if s.past != nil { // what ccc try has recorded is known from there alone
 		s.warn("reading the timeline", s.past.read())
 		if recorded := s.past.review(r.ID); recorded != nil {
 			r.did = recorded.did
 		}
 	}
+	s.logEnd(r)
+	s.warn("sweeping the state directory", s.session.dir.sweep())
+	return r
+}
+
+// logEnd adds the end of a review to the log, without feedback.
+func (s *supervision) logEnd(r review) {
 	pairs := []any{"event", r.Event, "verdict", r.Verdict, "iteration", r.reviewNumber(),
 		"duration", fmt.Sprintf("%.3fs", r.DurationSeconds)}
 	if r.CostUSD > 0 { // else it is not known
@@ -179,14 +186,15 @@ func (s *supervision) endReview(r review, err error) review {
 		pairs = append(pairs, "error", r.Error)
 	}
 	s.log("review ended", pairs...)
-	s.warn("sweeping the state directory", s.session.dir.sweep())
-	return r
 }
 
 // noteStep prints and records what the reviewer called, was refused, got an error for or said. Its words are
 // printed whole and recorded cut; an error is only recorded.
 func (s *supervision) noteStep(r review, did step) {
 	did.Review = r.ID
+	if tool, about, ok := strings.Cut(did.Tool, "("); ok {
+		did.Tool = tool + "(" + clip(strings.TrimSuffix(about, ")"), 80) + ")"
+	}
 	text := did.inWords(r.Seen.Top)
 	switch did.Kind {
 	case stepWords:
@@ -195,9 +203,6 @@ func (s *supervision) noteStep(r review, did step) {
 		s.print("  " + printable(text))
 	}
 	did.Words = cutMiddle(did.Words, 2000)
-	if tool, about, ok := strings.Cut(did.Tool, "("); ok {
-		did.Tool = tool + "(" + clip(strings.TrimSuffix(about, ")"), 80) + ")"
-	}
 	s.record(entry{Step: &did})
 }
 

@@ -98,7 +98,11 @@ func (s *supervision) announce(stored storedSession, request reviewRequest) {
 func (s *supervision) printReview(ended review, asJSON bool) error {
 	out := newScreen(os.Stdout)
 	if asJSON {
-		out.Write(encodeJSON(reviewOfSession{s.session.id, s.project, ended, ended.did}))
+		did := ended.did
+		if did.Tools == nil { // a program that reads the lists gets lists, not null
+			did = noSteps()
+		}
+		out.Write(encodeJSON(reviewOfSession{s.session.id, s.project, ended, did}))
 		fmt.Fprintln(out)
 		return out.Flush()
 	}

@@ -259,6 +259,23 @@ func TestReceiptUnrecorded(t *testing.T) {
 	}
 }
 
+// What the reviewer of a review that failed has run is known, too, and the log has the end of one that was killed.
+func TestFailedKeepsSteps(t *testing.T) {
+	h := testHook(t, eventStop)
+	r := newReview(eventStop)
+	r.Iteration, r.Limit = 1, 10
+	check(t, h.session.append(entry{Review: &r}))
+	h.past, _ = h.session.readHistory()
+	check(t, h.session.append(entry{Step: &step{Review: r.ID, Kind: stepRun, Command: "make"}}))
+	expectIs(t, "the runs", len(h.endReview(r, errors.New("overloaded")).did.Runs), 1)
+	killed := newReview(eventStop)
+	killed.Deadline = time.Now().Add(-time.Hour)
+	check(t, h.session.append(entry{Review: &killed}))
+	h.recordPrompt("next")
+	log, _ := os.ReadFile(h.session.dir.logFile())
+	expectIn(t, "the log", string(log), "verdict=failed iteration=0/0 duration=0.000s error=", errKilled.zh)
+}
+
 // The reviewer stands in the worktree that the agent works in, and may read the main checkout; it is told which is
 // which.
 func TestWorktree(t *testing.T) {
@@ -1068,7 +1085,7 @@ func TestHookBegun(t *testing.T) {
 		{stepCall, "Bash(cat " + aSecret + ")", "", "  · cat ***\n", `"tool":"Bash(cat ` + aSecret + `)"`}, {stepWords, "", "a " + aSecret + " " + strings.Repeat("x", 3000), "a *** " + strings.Repeat("x", 3000) + "\n", `"words":"a ` + aSecret + ` xx`},
 		{stepError, "Skill(" + aSecret + ")", "", "", `"tool":"Skill(` + aSecret + `)"`},
 		{stepCall, long, "", "  · " + strings.Repeat("y", 80) + "\n", `"tool":"` + long + `"`},
-		{stepRefused, strings.Replace(long, "y", "yz", 1), "", "  · 不许运行 yz" + strings.Repeat("y", 79) + "\n", `"tool":"Bash(yz` + strings.Repeat("y", 77) + `…)"`},
+		{stepRefused, strings.Replace(long, "y", "yz", 1), "", "  · 不许运行 yz" + strings.Repeat("y", 77) + "…\n", `"tool":"Bash(yz` + strings.Repeat("y", 77) + `…)"`},
 	} {
 		told := stderrOf(t, func() { h.noteStep(given, step{Kind: test.kind, Tool: test.tool, Words: test.words}) })
 		expectIs(t, test.kind, told, test.told)

@@ -321,8 +321,7 @@ func (h *history) add(e entry) {
 			e.Review.did = known.did
 			*known = *e.Review
 		} else {
-			// ccc review --json prints these: as lists, not null.
-			e.Review.did = steps{Tools: []string{}, Runs: []step{}, Refused: []string{}}
+			e.Review.did = noSteps()
 			h.Reviews = append(h.Reviews, *e.Review)
 		}
 	case e.Step != nil:
@@ -331,6 +330,9 @@ func (h *history) add(e entry) {
 		}
 	}
 }
+
+// noSteps returns empty lists, which are JSON as lists, not null.
+func noSteps() steps { return steps{Tools: []string{}, Runs: []step{}, Refused: []string{}} }
 
 // add adds the next step.
 func (d *steps) add(next step) {
