@@ -159,6 +159,7 @@ func (h *hook) stop() review {
 		if isAnew {
 			s.Count = 0
 		}
+		s.Cancelled = s.Cancelled && !h.event.isStop() // it is of the last stop alone
 		r.Iteration = s.countReview(r.Limit)
 	})
 	switch {
@@ -185,10 +186,8 @@ func (h *hook) stop() review {
 	request.iteration, request.limit = r.Iteration, r.Limit
 	r = h.review(ctx, r, request)
 	r.Feedback = h.cutFeedback(r.Feedback)
-	isCancelled := r.Verdict == verdictCancelled && h.isWanted()
-	if h.event.isStop() && isCancelled != h.state.Cancelled {
-		h.warn("noting whether the user ended the review",
-			h.update(func(s *sessionState) { s.Cancelled = isCancelled }))
+	if h.event.isStop() && r.Verdict == verdictCancelled && h.isWanted() {
+		h.warn("noting that the user ended the review", h.update(func(s *sessionState) { s.Cancelled = true }))
 	}
 	return r
 }

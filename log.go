@@ -101,6 +101,7 @@ type story struct {
 	history     *history
 	next        []storyEntry     // not written yet
 	open        []string         // ids of the reviews whose begin was written, and whose end was not
+	killed      []string         // ids of those written as killed: the next prompt records their end
 	lastPrinted map[words]string // the last text behind a lead that is written only when its text changes
 }
 
@@ -236,7 +237,7 @@ func (s *story) writeEntry(e entry) {
 			s.writeFact(leadAsked, cutMiddle(e.Review.newestRequest(), promptShown))
 		}
 		s.writeOccasion(e.Review)
-	default:
+	case !slices.Contains(s.killed, e.Review.ID):
 		s.open = slices.DeleteFunc(s.open, func(id string) bool { return id == e.Review.ID })
 		s.writeEnd(s.history.review(e.Review.ID))
 	}
@@ -278,6 +279,7 @@ func (s *story) writeKilled() {
 	for _, id := range slices.Clone(s.open) {
 		if r := s.history.review(id); r.wasKilled() {
 			s.open = slices.DeleteFunc(s.open, func(open string) bool { return open == id })
+			s.killed = append(s.killed, id)
 			s.writeEnd(r)
 		}
 	}

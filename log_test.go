@@ -536,3 +536,21 @@ func TestLogEnds(t *testing.T) {
 	script := record{Command: strings.Repeat("a\n", 21) + "b"}
 	expectIs(t, "a long script", ran(script.step()), strings.Repeat("a\n", 10)+"……（省略 2 行）……\n"+strings.Repeat("a\n", 9)+"b\n→ 退出码 0 · 0.0 秒\n")
 }
+
+// A review that was killed is written once, though the next prompt records its end.
+func TestLogFollowKilled(t *testing.T) {
+	box := newShowBox(t, 80)
+	killed := record{Time: ago(time.Hour), Kind: kindBegin, Event: eventStop, Review: "r", Project: box.work, Iteration: 1, Limit: 10, Deadline: ago(time.Minute)}
+	box.timelineOf(testSession, killed)
+	output, end := follow(t, box, "-f", testSession)
+	await(t, output, errKilled.zh)
+	session := stateDir(filepath.Join(box.home, ".claude/ccc")).session(testSession)
+	over := killed
+	over.Kind, over.Verdict, over.Error, over.Begun, over.Time = kindEnd, verdictFailed, errKilled.zh, killed.Time, now()
+	for _, r := range []record{{Time: now(), Kind: kindPrompt, Prompt: "go on"}, over, {Time: now(), Kind: kindPrompt, Prompt: "and on"}} {
+		check(t, session.append(r.entry()))
+	}
+	await(t, output, "and on")
+	end(syscall.SIGINT)
+	expectIs(t, "how often it is written", strings.Count(output(), errKilled.zh), 1)
+}

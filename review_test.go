@@ -1247,7 +1247,7 @@ func TestHookStopped(t *testing.T) {
 		if test.state == "/" {
 			check(t, os.Mkdir(h.session.stateFile(), 0o700))
 		} else {
-			check(t, h.session.update(func(s *sessionState) { s.Count = 10 }))
+			check(t, h.session.update(func(s *sessionState) { s.Count, s.Cancelled = 10, true }))
 		}
 		var found review
 		told := stderrOf(t, func() { found = h.stop() })
@@ -1263,6 +1263,7 @@ func TestHookStopped(t *testing.T) {
 			expectIn(t, name, told, say(limitSkipped, 10))
 			state, _ := h.session.readState()
 			expectIs(t, name+": counted", state.Count, 10)
+			expectIs(t, name+": that an earlier stop was cancelled", state.Cancelled, test.event != eventStop)
 		} else {
 			expectIn(t, name, told, "ccc: no review: "+test.want.err)
 		}
