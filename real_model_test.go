@@ -93,10 +93,8 @@ func TestRealClientModel(t *testing.T) {
 		{name: "opusplan_planning", args: "--model opusplan --permission-mode plan", since: "2.1.270"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			forClients(t, modelScript, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
-				if olderThan(client.version, test.since) {
-					t.Skip("an older client's transcript does not tell")
-				}
+			// Before test.since the transcript does not tell.
+			forSince(t, test.since, modelScript, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
 				box.vars = append(box.vars, strings.Fields(test.env)...)
 				for agent, model := range map[string]string{"dev": "sonnet", "long": "sonnet[1m]"} {
 					box.write("../work/.claude/agents/"+agent+".md", 0o600,
@@ -180,12 +178,10 @@ func TestRealClientModelResumed(t *testing.T) {
 
 // The model is the session's also where no launch of ccc's has seen how it was chosen.
 func TestRealClientModelUnsupervised(t *testing.T) {
-	for _, model := range []string{"haiku", "sonnet[1m]"} {
+	// An older client's transcript does not tell of a long context.
+	for model, since := range map[string]string{"haiku": "", "sonnet[1m]": "2.1.270"} {
 		t.Run(model, func(t *testing.T) {
-			forClients(t, modelScript, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
-				if model != "haiku" && olderThan(client.version, "2.1.270") {
-					t.Skip("an older client's transcript does not tell of a long context")
-				}
+			forSince(t, since, modelScript, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
 				box.launch() // the hooks are there
 				tty := box.open("claude", "--model", model)
 				tty.prompt("/supervisor on")

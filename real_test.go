@@ -196,6 +196,15 @@ func forNewest(t *testing.T, s func() script, test func(t *testing.T, client rea
 	runOn(t, clients[len(clients)-1:], s, test)
 }
 
+// forSince is forClients for the clients from version on ("" is all of them).
+func forSince(
+	t *testing.T, version string, s func() script,
+	test func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI),
+) {
+	clients := slices.DeleteFunc(slices.Clone(realClients(t)), func(c realClient) bool { return olderThan(c.version, version) })
+	runOn(t, clients, s, test)
+}
+
 func runOn(t *testing.T, clients []realClient, s func() script, test func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI)) {
 	for _, client := range clients {
 		t.Run(client.version, func(t *testing.T) {
