@@ -183,9 +183,9 @@ git init -q; git config gc.auto 0; git config user.name a; git config user.email
 			b.Fatalf("%v: %s", err, out)
 		}
 		env := append(os.Environ(), "TMPDIR="+b.TempDir())
-		h := historyOf(record{Kind: kindPrompt, Time: now(), look: lookAtPrompt(dir, env, time.Minute)})
+		h := historyOf(record{Kind: kindPrompt, Time: now(), look: takeLook(dir, env, time.Minute)})
 		best(b, size.name+"/prompt", func() error {
-			if l := lookAtPrompt(dir, env, time.Minute); l.Unseen != "" {
+			if l := takeLook(dir, env, time.Minute); l.Unseen != "" {
 				return errors.New(l.Unseen)
 			}
 			return nil

@@ -98,7 +98,7 @@ func (box *sandbox) changeIn(dir string, h *history, started string) judgedChang
 // promptedIn returns the history of a session with a prompt in dir.
 func (box *sandbox) promptedIn(dir string) *history {
 	h := new(history)
-	h.add(record{Kind: kindPrompt, Time: now(), look: lookAtPrompt(dir, box.vars, time.Minute)}.entry())
+	h.add(record{Kind: kindPrompt, Time: now(), look: takeLook(dir, box.vars, time.Minute)}.entry())
 	return h
 }
 
@@ -139,7 +139,7 @@ func TestLook(t *testing.T) {
 			" git -c core.quotePath=true diff-index --cached --raw --no-renames --no-abbrev --ignore-submodules=none $H; git write-tree >../tree; cd ..; rm -rf copy", name))
 		head := box.gitIn(dir, "git rev-parse -q --verify HEAD || :")
 		before := listing(t, dir)
-		l := lookAtPrompt(dir, append(box.vars, "GIT_DIR=/nowhere", "GIT_INDEX_FILE=/nowhere"), time.Minute)
+		l := takeLook(dir, append(box.vars, "GIT_DIR=/nowhere", "GIT_INDEX_FILE=/nowhere"), time.Minute)
 		wanted := pathStates{}
 		for _, line := range strings.Split(want, "\n") {
 			wanted.add(line)
@@ -200,7 +200,7 @@ func TestLookOneCommit(t *testing.T) {
 	box := newFakeBox(t)
 	box.gitIn(box.work, "git init -q; git add .; git commit -qm first; git config user.name a; git config user.email a@example.com; echo b >b; git add b; git config filter.x.clean 'env -u GIT_INDEX_FILE -u GIT_OBJECT_DIRECTORY git commit -qm moved; cat'; echo 'c filter=x' >.git/info/attributes; echo c >c")
 	head := box.gitIn(box.work, "git rev-parse HEAD")
-	l := lookAtPrompt(box.work, box.vars, time.Minute)
+	l := takeLook(box.work, box.vars, time.Minute)
 	if l.Unseen != "" || l.Head != head || !l.Paths.has("b") {
 		t.Errorf("%+v, and HEAD was %s", l, head)
 	}
@@ -227,7 +227,7 @@ func TestLookAtPrompt(t *testing.T) {
 		if name == "slow" {
 			patience = 5 * time.Second
 		}
-		l := lookAtPrompt(dir, box.vars, patience)
+		l := takeLook(dir, box.vars, patience)
 		isWhole := name == "few" || name == "2000"
 		if l.Head != head || l.isWhole() != isWhole || !strings.Contains(l.Unseen, c.unseen) || (l.Unseen == "") != (c.unseen == "") || (l.Paths != nil) != isWhole || (l.TreeID != "") != (name == "many") {
 			t.Errorf("%s: %+v", name, l)
@@ -247,7 +247,7 @@ func TestLookAtPrompt(t *testing.T) {
 	}
 	expectIs(t, "how long a prompt waits", promptLookPatience, time.Second)
 	dir := resolved(t.TempDir())
-	if l := lookAtPrompt(dir, box.vars, promptLookPatience); l.tree != (tree{Top: dir}) || l.Unseen != "" || l.Paths != nil {
+	if l := takeLook(dir, box.vars, promptLookPatience); l.tree != (tree{Top: dir}) || l.Unseen != "" || l.Paths != nil {
 		t.Errorf("outside git: %+v", l)
 	}
 }
@@ -377,7 +377,7 @@ func TestLookSwept(t *testing.T) {
 	box.gitIn(box.work, "git init -q; echo a >a")
 	t.Setenv("TMPDIR", t.TempDir())
 	for _, scratchRoot = range []string{t.TempDir(), "/dev/null"} {
-		if l := lookAtPrompt(box.work, box.vars, time.Minute); !l.Paths.has("a") {
+		if l := takeLook(box.work, box.vars, time.Minute); !l.Paths.has("a") {
 			t.Errorf("%+v", l)
 		}
 		for _, dir := range []string{scratchRoot, os.Getenv("TMPDIR")} {

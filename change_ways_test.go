@@ -986,7 +986,7 @@ func (p *player) play(line string) {
 	case "$":
 		p.box.gitIn(p.project, rest)
 	case "prompt":
-		p.append(record{Kind: kindPrompt, Prompt: "x", look: lookAtPrompt(workingTree(p.project, p.here), p.box.vars, time.Minute)})
+		p.append(record{Kind: kindPrompt, Prompt: "x", look: takeLook(workingTree(p.project, p.here), p.box.vars, time.Minute)})
 	case "in":
 		p.session = rest
 	case "cd":

@@ -61,15 +61,16 @@ them what running reviews are doing.
 Example, the ids of the sessions that were sent back:
   ccc status --json | jq -r '.[] | select(.verdict == "block").session_id'
 `},
-		{synopsis: "supervisor-mode [on|off] [SESSION]", run: inProject(supervisorMode),
-			group: "Watch", sample: "ccc supervisor-mode off", brief: "switch a session's reviews off, or on",
+		{synopsis: "supervisor-mode [on|off|observe] [SESSION]", run: inProject(supervisorMode),
+			group: "Watch", sample: "ccc supervisor-mode off", brief: "switch a session: off, on, observe",
 			help: `
-It prints on or off, after switching if you say so: at once, also for a running
-review, and only for that session. SESSION is an id or the beginning of one;
-without it, the newest session of this project is taken, and named. From an
-agent's tool it is about the agent's own session, and off is refused.
+It prints on, off or observe (judged, but never sent back), after switching if
+you say so: at once, also for a running review, and only for that session.
+SESSION is an id or the beginning of one; without it, the newest session of this
+project is taken, and named. From an agent's tool it is about the agent's own
+session, and only on is allowed.
 
-Inside Claude Code: /supervisor, /supervisor on, /supervisor off.
+Inside Claude Code: /supervisor status, /supervisor on, off or observe.
 Example, do not review the running session any more: ccc supervisor-mode off
 `},
 		{synopsis: "statusline", run: inPlaces(showStatusline),

@@ -19,9 +19,6 @@ const (
 	answerChanged verdict = "changed"
 )
 
-// approves reports whether r approved work: not a question.
-func (r review) approves() bool { return r.Verdict == verdictAllow && r.Event != eventPreToolUse }
-
 // An answer is what a review says of the files as they are now. Of an approval why is what has become of
 // them, else it is the feedback or the error.
 type answer struct {

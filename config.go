@@ -38,7 +38,15 @@ type supervisorConfig struct {
 	KeepCache      *bool           `json:"keep_cache"`     // forces or forbids the agent's prompt cache
 	MaxBudgetUSD   float64         `json:"max_budget_usd"` // 0 means no limit
 	Try            bool            `json:"try"`            // the reviewer may run commands in a copy
+	Review         string          `json:"review"`         // which stops are reviewed: reviewAlways or reviewWork
+	Observe        bool            `json:"observe"`        // judge each stop, and send nobody back
 }
+
+// The values of supervisor.review.
+const (
+	reviewAlways = "always" // each stop
+	reviewWork   = "work"   // where the agent has called a tool, or a file has changed
+)
 
 // noProvider on the command line is no provider.
 const noProvider = "default"
@@ -74,6 +82,8 @@ var configKeys = [][2]string{
 	{"supervisor.keep_cache", "force or forbid the agent's prompt cache (null)"},
 	{"supervisor.max_budget_usd", "what a review may cost (0: no limit)"},
 	{"supervisor.try", "give the reviewer a copy to run things in (true)"},
+	{"supervisor.review", "\"work\": not where the agent only talks (\"always\")"},
+	{"supervisor.observe", "judge and show, never send back (false)"},
 	{"language", "\"en\" or \"zh\" (the locale's)"},
 	{"settings", "added to Claude Code's, where it has none ({})"},
 	{"claude_args", "claude's arguments at each launch ([])"},
@@ -88,7 +98,7 @@ var permissionModes = []string{
 
 func defaultConfig() *configuration {
 	return &configuration{Supervisor: supervisorConfig{
-		MaxIterations: 10, TimeoutSeconds: 540, PermissionMode: "dontAsk", Try: true}}
+		MaxIterations: 10, TimeoutSeconds: 540, PermissionMode: "dontAsk", Try: true, Review: reviewAlways}}
 }
 
 // loadConfig reads ccc.json. A missing file gives the defaults. With an error, which never shows a value, it
@@ -166,6 +176,8 @@ func (c *configuration) check(root *jsonValue) error {
 		return fmt.Errorf("supervisor.provider: %w", c.unknownProvider(s.Provider))
 	case !slices.Contains(permissionModes, s.PermissionMode):
 		return expected("supervisor.permission_mode", "one of "+strings.Join(permissionModes, ", "))
+	case s.Review != reviewAlways && s.Review != reviewWork:
+		return expected("supervisor.review", "one of "+reviewAlways+", "+reviewWork)
 	case s.MaxBudgetUSD < 0:
 		return expected("supervisor.max_budget_usd", "a number from 0 up")
 	case c.Language != "" && c.Language != "zh" && c.Language != "en":

@@ -63,8 +63,18 @@ const (
 
 const supervisorFlag = "--supervisor"
 
+// A mode is whether the stops of a session are reviewed, and whether a review may send the agent back.
+type mode string
+
+// The modes.
+const (
+	modeOn      mode = "on"
+	modeOff     mode = "off"
+	modeObserve mode = "observe" // each stop is judged, and the agent stops all the same
+)
+
 // modes are the operands that switch supervision.
-var modes = []string{"on", "off"}
+var modes = []string{"on", "off", "observe"}
 
 // subcommands are the names of the subcommands that people call; main.go fills them in.
 var subcommands []string

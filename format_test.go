@@ -321,6 +321,6 @@ func TestOldState(t *testing.T) {
 		}
 		expectIn(t, "a stop", got.stderr, "3/")
 		expectIn(t, "a stop", got.stdout, "not yet")
-		expectIn(t, "the state", box.read(statePath), `"count":3,"enabled":true`)
+		expectIn(t, "the state", box.read(statePath), `"count":3,"enabled":"on"`)
 	}
 }

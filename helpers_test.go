@@ -382,8 +382,8 @@ func stateText(session string, count int, members string) string {
 
 // stateOn and stateOff are members of such a state.
 const (
-	stateOn  = `,"enabled":true,"switched_at":"2026-01-02T03:04:05Z"`
-	stateOff = `,"enabled":false,"switched_at":"2026-01-02T03:04:05Z"`
+	stateOn  = `,"enabled":"on","switched_at":"2026-01-02T03:04:05Z"`
+	stateOff = `,"enabled":"off","switched_at":"2026-01-02T03:04:05Z"`
 )
 
 func (box *sandbox) log() string { return box.read(logPath) }

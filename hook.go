@@ -65,8 +65,7 @@ func answerEvent(env environ, state string) (decision any, err error) {
 	h := newHook(d, event)
 	operand, isCommand := slashCommand(event.Prompt)
 	isCommand = isCommand && event.HookEventName == eventPrompt && !commandIsTheirs(d, h.project)
-	supervised := h.state.supervised(h.caller)
-	if !supervised && !isCommand {
+	if h.state.modeIn(h.caller) == modeOff && !isCommand {
 		return nil, nil
 	}
 	h.config, h.configErr = loadConfig(d)
@@ -88,7 +87,7 @@ func answerEvent(env environ, state string) (decision any, err error) {
 	case event.AgentID != "":
 		return nil, nil
 	case isCommand:
-		answer, isTask := h.command(operand, supervised)
+		answer, isTask := h.command(operand)
 		if isTask {
 			return h.recordPrompt(operand), nil
 		}
@@ -97,6 +96,8 @@ func answerEvent(env environ, state string) (decision any, err error) {
 		return h.recordPrompt(event.Prompt), nil
 	case event.HookEventName == eventStart:
 		return h.introduce(), nil
+	case event.HookEventName == eventPreToolUse && h.mode() == modeObserve: // a review would only wait
+		return nil, nil
 	case event.isStop(), event.HookEventName == eventPreToolUse && event.ToolName == askUserQuestion:
 		return event.decide(h.stop(), d.inSession()), nil
 	}
@@ -118,9 +119,9 @@ func newHook(d dirs, event *hookEvent) *hook {
 		h.caller.fromShell = true
 	}
 	h.launched = !h.caller.launched.IsZero()
-	h.isWanted = func() bool {
+	h.mode = func() mode {
 		state, _ := h.session.readState() // one that can't be read switches nothing
-		return state.supervised(h.caller)
+		return state.modeIn(h.caller).under(h.config.Supervisor.Observe)
 	}
 	h.state, _ = h.session.readState()
 	return h
@@ -139,10 +140,11 @@ func answerTrial(path string, event *hookEvent) (decision any, err error) {
 }
 
 // stop counts a stop or a question and has it reviewed. It returns what came of it, with the feedback as the
-// agent gets it.
+// agent gets it; without a verdict where no review was due. One that is observed counts for no limit.
 func (h *hook) stop() review {
 	r := newReview(h.event.HookEventName)
 	r.Seen.tree = treeOf(workingTree(h.project, h.event.Cwd))
+	r.Observed = h.mode() == modeObserve
 	if h.configErr != nil {
 		return h.endReview(r, h.configErr)
 	}
@@ -153,16 +155,27 @@ func (h *hook) stop() review {
 	h.past, err = h.session.readHistory()
 	h.warn("reading the timeline", err)
 	request := h.buildRequest()
+	if r.Event == eventStop && h.config.Supervisor.Review == reviewWork && !h.hasWorked(request, r.Seen.tree) {
+		h.log("stop not reviewed", "review", reviewWork)
+		return r
+	}
 	r.Limit, r.Closes = h.reviewLimit(), request.closes()
+	if r.Observed {
+		r.Limit = 0
+	}
 	isAnew := h.event.isStop() && h.past.beginsAnew(h.event.StopHookActive)
 	err = h.update(func(s *sessionState) {
 		if isAnew {
 			s.Count = 0
 		}
 		s.Cancelled = s.Cancelled && !h.event.isStop() // it is of the last stop alone
-		r.Iteration = s.countReview(r.Limit)
+		if !r.Observed {
+			r.Iteration = s.countReview(r.Limit)
+		}
 	})
 	switch {
+	case r.Observed:
+		h.warn("writing the session's state", err)
 	case err != nil:
 		h.warn("counting the iteration", err)
 		// Without a count only Claude Code's own flag bounds the loop, and for questions nothing does.
@@ -181,15 +194,35 @@ func (h *hook) stop() review {
 		return r
 	}
 	rule := strings.Repeat("─", 60)
-	about := fmt.Sprintf("session: %s  event: %s  iteration %s", h.session.id, r.Event, r.reviewNumber())
+	about := fmt.Sprintf("session: %s  event: %s", h.session.id, r.Event)
+	request.iteration, request.limit = 1, 1
+	if !r.Observed {
+		about += "  iteration " + r.reviewNumber()
+		request.iteration, request.limit = r.Iteration, r.Limit
+	}
 	h.print(rule, say(hookBegun), about, rule)
-	request.iteration, request.limit = r.Iteration, r.Limit
 	r = h.review(ctx, r, request)
 	r.Feedback = h.cutFeedback(r.Feedback)
-	if h.event.isStop() && r.Verdict == verdictCancelled && h.isWanted() {
+	if h.event.isStop() && r.Verdict == verdictCancelled && h.mode() != modeOff {
 		h.warn("noting that the user ended the review", h.update(func(s *sessionState) { s.Cancelled = true }))
 	}
 	return r
+}
+
+// hasWorked reports whether the agent has called a tool since the user's newest prompt, or the working tree t
+// differs from what that prompt found. A transcript that can't be read may hold a call. Where there is no
+// look to compare with, the calls alone count.
+func (h *hook) hasWorked(request reviewRequest, t tree) bool {
+	if request.unconfirmed || request.calledSinceNewest() || len(h.past.Prompts) == 0 {
+		return true
+	}
+	found := h.past.Prompts[len(h.past.Prompts)-1].Seen
+	if found.Unseen != "" || found.tree != t || t.Repository == "" {
+		return false
+	}
+	now := takeLook(t.Top, h.dirs.env, reviewLookPatience)
+	isSame := now.Head == found.Head && now.TreeID == found.TreeID && maps.Equal(now.Paths, found.Paths)
+	return now.Unseen == "" && !isSame
 }
 
 // update changes the session's state. It also notes there which provider the client has, and when it was
@@ -262,7 +295,7 @@ func systemMessage(text string) map[string]any {
 // do, and in a session what the user reads. No file is read.
 func (e *hookEvent) decide(r review, inSession bool) any {
 	answer := map[string]any{}
-	isStop, isBlock := e.isStop(), r.Verdict == verdictBlock
+	isStop, isBlock := e.isStop(), r.Verdict == verdictBlock && !r.Observed
 	switch {
 	case isStop && isBlock:
 		answer = blocked(r.Feedback)
@@ -272,7 +305,7 @@ func (e *hookEvent) decide(r review, inSession bool) any {
 	default:
 		answer = toolDecision("allow", r.Feedback)
 	}
-	if inSession && r.Verdict != verdictCancelled {
+	if inSession && r.Verdict != verdictCancelled && r.Verdict != "" {
 		maps.Copy(answer, systemMessage(e.message(r)))
 	}
 	if len(answer) == 0 {
@@ -305,6 +338,8 @@ func (e *hookEvent) message(r review) string {
 	case r.Verdict == verdictBlock && !isStop:
 		return strings.Join([]string{say(questionAnswered), questionText(encodeJSON(e.ToolInput)),
 			say(reviewersAnswer, cutMiddle(r.Feedback, 500)), receipt, say(answerYourself)}, "\n")
+	case r.Verdict == verdictBlock && r.Observed:
+		receipt += "\n" + say(observedFeedback, r.Feedback)
 	case r.Verdict == verdictAllow && r.Feedback != "":
 		receipt += "\n" + say(leftToUser, r.Feedback)
 	}
@@ -362,6 +397,9 @@ func (h *hook) introduce() any {
 		with = say(introducedProvider, with)
 	}
 	text := say(introduction, count(h.reviewLimit(), reviews), with)
+	if h.mode() == modeObserve {
+		text = say(introductionObserved, with)
+	}
 	if h.config.Supervisor.Try {
 		ctx, cancel := context.WithTimeout(context.Background(), introductionPatience)
 		defer cancel()
@@ -381,7 +419,7 @@ func (h *hook) recordPrompt(text string) any {
 	if h.event.isWake() {
 		return nil
 	}
-	seen := lookAtPrompt(workingTree(h.project, h.event.Cwd), h.dirs.env, promptLookPatience)
+	seen := takeLook(workingTree(h.project, h.event.Cwd), h.dirs.env, promptLookPatience)
 	past, err := h.session.readHistory()
 	h.warn("reading the timeline", err)
 	runs := slices.ContainsFunc(past.Reviews, func(r review) bool {

@@ -91,22 +91,23 @@ func parseLaunchToken(token string) (name string, at time.Time) {
 	return name, time.UnixMilli(n).UTC()
 }
 
-// supervised reports whether a session with that state is supervised in a client of c. The latest of its
-// supervised launches and its switches counts. Where there is neither, CCC_SUPERVISOR=1 counts if no
-// launch has set it. A hook that was called by hand is supervised unless CCC_SUPERVISOR says otherwise.
-func (state sessionState) supervised(c caller) bool {
+// modeIn returns the mode of a session with that state in a client of c, as if supervisor.observe were false.
+// The latest of its supervised launches and its switches counts. Where there is neither, CCC_SUPERVISOR=1
+// counts if no launch has set it. A hook that was called by hand is supervised unless CCC_SUPERVISOR says
+// otherwise.
+func (state sessionState) modeIn(c caller) mode {
 	if c.byAgent {
-		return false
+		return modeOff
 	}
 	launched := state.LaunchedAt
 	if c.launched.After(launched) {
 		launched = c.launched
 	}
 	if state.isSwitched(launched) {
-		return *state.Enabled
+		return state.Enabled
 	}
-	if !launched.IsZero() {
-		return true
+	if !launched.IsZero() || c.asked == "1" && c.token == "" || c.asked == "" && c.fromShell {
+		return modeOn
 	}
-	return c.asked == "1" && c.token == "" || c.asked == "" && c.fromShell
+	return modeOff
 }

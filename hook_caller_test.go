@@ -285,40 +285,43 @@ func TestLaunchToken(t *testing.T) {
 
 // Whether a session is supervised: by the later of its switch and its launch, else by the variable, else by hand.
 func TestSupervised(t *testing.T) {
-	at, yes, no := now(), true, false
+	at := now()
 	before, after := at.Add(-time.Second), at.Add(time.Second)
 	for name, test := range map[string]struct {
 		state    sessionState
 		c        caller
 		variable string // the launch's behind a blank
-		want     bool
+		want     mode
 	}{
-		"an agent's":                        {sessionState{}, caller{byAgent: true, launched: at, fromShell: true}, "1", false},
-		"launched":                          {sessionState{}, caller{launched: at}, "", true},
-		"launched once":                     {sessionState{LaunchedAt: at}, caller{}, "", true},
-		"launched once, switched off":       {sessionState{LaunchedAt: at, Enabled: &no, SwitchedAt: after}, caller{}, "", false},
-		"switched off, then launched":       {sessionState{LaunchedAt: at, Enabled: &no, SwitchedAt: before}, caller{}, "", true},
-		"switched off, launched now":        {sessionState{Enabled: &no, SwitchedAt: at}, caller{launched: after}, "", true},
-		"switched off at once":              {sessionState{Enabled: &no, SwitchedAt: at}, caller{launched: at}, "", false},
-		"switched off, launched before":     {sessionState{Enabled: &no, SwitchedAt: at}, caller{launched: before}, "", false},
-		"launched before and once later":    {sessionState{LaunchedAt: after, Enabled: &no, SwitchedAt: at}, caller{launched: before}, "", true},
-		"switched on":                       {sessionState{Enabled: &yes, SwitchedAt: at}, caller{}, "", true},
-		"switched on against the variable":  {sessionState{Enabled: &yes, SwitchedAt: at}, caller{}, "0", true},
-		"switched off against the variable": {sessionState{Enabled: &no, SwitchedAt: at}, caller{fromShell: true}, "1", false},
-		"the variable":                      {sessionState{}, caller{}, "1", true},
-		"the variable of a launch":          {sessionState{}, caller{}, "1 1-1.1", false},
-		"by hand":                           {sessionState{}, caller{fromShell: true}, "", true},
-		"by hand against the variable":      {sessionState{}, caller{fromShell: true}, "0", false},
-		"by hand with a launch's":           {sessionState{}, caller{fromShell: true}, "1 1-1.1", false},
-		"nobody":                            {sessionState{}, caller{}, "", false},
-		"another value":                     {sessionState{}, caller{}, "yes", false},
+		"an agent's":                        {sessionState{}, caller{byAgent: true, launched: at, fromShell: true}, "1", modeOff},
+		"launched":                          {sessionState{}, caller{launched: at}, "", modeOn},
+		"launched once":                     {sessionState{LaunchedAt: at}, caller{}, "", modeOn},
+		"launched once, switched off":       {sessionState{LaunchedAt: at, Enabled: modeOff, SwitchedAt: after}, caller{}, "", modeOff},
+		"switched off, then launched":       {sessionState{LaunchedAt: at, Enabled: modeOff, SwitchedAt: before}, caller{}, "", modeOn},
+		"switched off, launched now":        {sessionState{Enabled: modeOff, SwitchedAt: at}, caller{launched: after}, "", modeOn},
+		"switched off at once":              {sessionState{Enabled: modeOff, SwitchedAt: at}, caller{launched: at}, "", modeOff},
+		"switched off, launched before":     {sessionState{Enabled: modeOff, SwitchedAt: at}, caller{launched: before}, "", modeOff},
+		"launched before and once later":    {sessionState{LaunchedAt: after, Enabled: modeOff, SwitchedAt: at}, caller{launched: before}, "", modeOn},
+		"switched on":                       {sessionState{Enabled: modeOn, SwitchedAt: at}, caller{}, "", modeOn},
+		"observed":                          {sessionState{Enabled: modeObserve, SwitchedAt: at}, caller{launched: before}, "", modeObserve},
+		"observed, launched now":            {sessionState{Enabled: modeObserve, SwitchedAt: at}, caller{launched: after}, "", modeOn},
+		"an agent's, observed":              {sessionState{Enabled: modeObserve, SwitchedAt: at}, caller{byAgent: true}, "", modeOff},
+		"switched on against the variable":  {sessionState{Enabled: modeOn, SwitchedAt: at}, caller{}, "0", modeOn},
+		"switched off against the variable": {sessionState{Enabled: modeOff, SwitchedAt: at}, caller{fromShell: true}, "1", modeOff},
+		"the variable":                      {sessionState{}, caller{}, "1", modeOn},
+		"the variable of a launch":          {sessionState{}, caller{}, "1 1-1.1", modeOff},
+		"by hand":                           {sessionState{}, caller{fromShell: true}, "", modeOn},
+		"by hand against the variable":      {sessionState{}, caller{fromShell: true}, "0", modeOff},
+		"by hand with a launch's":           {sessionState{}, caller{fromShell: true}, "1 1-1.1", modeOff},
+		"nobody":                            {sessionState{}, caller{}, "", modeOff},
+		"another value":                     {sessionState{}, caller{}, "yes", modeOff},
 	} {
 		variable, launch, _ := strings.Cut(test.variable, " ")
 		test.c.asked, test.c.token = variable, launch
-		expectIs(t, name, test.state.supervised(test.c), test.want)
+		expectIs(t, name, test.state.modeIn(test.c), test.want)
 	}
 	s := stateDir(t.TempDir()).session("a")
 	check(t, os.WriteFile(s.stateFile(), []byte("{"), 0o600))
 	state, _ := s.readState()
-	expectIs(t, "a state that can't be read", state.supervised(caller{launched: at}), true)
+	expectIs(t, "a state that can't be read", state.modeIn(caller{launched: at}), modeOn)
 }

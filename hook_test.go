@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -610,7 +611,7 @@ func TestHookPanic(t *testing.T) {
 		"decision": func() { panic("planted") },
 		"event":    func() { _, _ = readEvent(panickingReader{}) },
 		"switch": func() {
-			s := &supervision{isWanted: func() bool { panic("planted") }}
+			s := &supervision{mode: func() mode { panic("planted") }}
 			s.untilEnded(time.Minute, nil)
 			time.Sleep(time.Minute)
 		},
@@ -768,5 +769,68 @@ func TestHookProject(t *testing.T) {
 		box.vars = append(box.vars, "CCC_SUPERVISOR=1", "CLAUDE_PROJECT_DIR="+at(test.variable))
 		box.hook(box.event(eventPrompt, `"cwd":`+string(encodeJSON(at(test.cwd)))+`,"prompt":"do it"`))
 		expectIs(t, test, box.onlyTimeline()[0].Project, at(test.want))
+	}
+}
+
+// With review "work" only a stop behind a tool call, or a change of the working tree, is reviewed. What can't be known
+// counts as work. The stop that is left out leaves a line in the log and nothing else.
+func TestReviewWork(t *testing.T) {
+	const hi, before, called = "1 user hi", "1 user fix it; 2 call toolu_1; 3 agent done", "1 user hi; 2 call toolu_1; 3 agent hello"
+	for name, test := range map[string]struct {
+		lines    string
+		event    string // of a stop, unless it is named
+		git      string // what is done behind the prompt
+		noTree   bool   // outside git
+		noLook   bool   // the prompt did not look
+		reviewed bool
+	}{
+		"words":                          {lines: hi + "; 2 agent hello"},
+		"words, outside git":             {lines: hi + "; 2 agent hello", noTree: true},
+		"words, without a look":          {lines: hi + "; 2 agent hello", noLook: true, git: "echo >> new"},
+		"words behind an earlier call":   {lines: before + "; 4 user thanks; 5 agent gladly"},
+		"a call":                         {lines: called, reviewed: true},
+		"a call outside git":             {lines: called, noTree: true, reviewed: true},
+		"a call, and the user said more": {lines: "1 user hi; 2 call toolu_1; 3 agent hello; 4 agent more", reviewed: true},
+		"words, and a new file":          {lines: hi + "; 2 agent hello", git: "echo > new", reviewed: true},
+		"words, and a commit":            {lines: hi + "; 2 agent hello", git: "git -c user.name=x -c user.email=x commit -q --allow-empty -m y", reviewed: true},
+		"words, and an ignored file":     {lines: hi + "; 2 agent hello", git: "mkdir -p .git/info && echo junk > .git/info/exclude; echo > junk"},
+		"no transcript":                  {reviewed: true},
+		"a question":                     {lines: "1 user hi; 2 call toolu_1", event: eventPreToolUse, reviewed: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			box := newHookBox(t)
+			box.inSession()
+			box.write(".claude/ccc.json", 0o600, `{"supervisor":{"review":"work"}}`)
+			box.write("../work/main.go", 0o600, "package main\n")
+			if !test.noTree {
+				box.repository()
+			}
+			prompt := "hi"
+			if strings.Contains(test.lines, "thanks") {
+				prompt = "thanks"
+			}
+			if box.submit(prompt); test.noLook {
+				text := box.read(eventsPath)
+				box.write(eventsPath, 0o600, regexp.MustCompile(`"head":"[0-9a-f]+"`).ReplaceAllString(text, `"unseen":"git took longer"`))
+			}
+			if test.git != "" {
+				box.gitIn(box.work, test.git)
+			}
+			members := asked
+			if test.event == "" {
+				members = `"last_assistant_message":""`
+			}
+			if test.lines != "" {
+				members += "," + box.transcript(chain(test.lines))
+			}
+			got := box.hook(box.event(cmp.Or(test.event, eventStop), members))
+			expectIs(t, "it is reviewed", box.reviewed() == 1, test.reviewed)
+			expectIs(t, "the line in the log", strings.Contains(box.log(), " stop not reviewed session_id="+testSession+" review=work\n"), !test.reviewed)
+			if !test.reviewed {
+				expectEnd(t, "the answer", got, 0, "", "")
+				expectIs(t, "the entries", len(box.timeline(testSession)), 1)
+				expectIn(t, "the state", box.read(statePath), `"count":0`)
+			}
+		})
 	}
 }

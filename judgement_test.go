@@ -168,7 +168,7 @@ func (c judgementCase) prepare(t *testing.T, dir string) (change judgedChange) {
 	judgementGit(t, dir, "commit", "-qm", "before")
 	put(c.Dirty)
 	past := new(history)
-	past.add(entry{Time: now(), Prompt: &prompt{Text: c.Prompts[0], Seen: lookAtPrompt(dir, os.Environ(), time.Minute)}})
+	past.add(entry{Time: now(), Prompt: &prompt{Text: c.Prompts[0], Seen: takeLook(dir, os.Environ(), time.Minute)}})
 	put(c.Files)
 	if c.Commit {
 		judgementGit(t, dir, "commit", "-qam", "after")

@@ -236,7 +236,7 @@ func (l *launch) planSupervision() error {
 	}
 	l.env = setEnv(cacheEnv(l.env, supervisor, l.sources, l.command), supervisorVariable, "1",
 		launchVariable, launchToken(), modelVariable, chosenModel(l.sources, l.env, l.command))
-	if lookupEnv(l.env, blockCapVariable) == "" {
+	if lookupEnv(l.env, blockCapVariable) == "" && !supervisor.Observe { // which blocks no stop
 		l.env = setEnv(l.env, blockCapVariable, strconv.Itoa(supervisor.MaxIterations))
 	}
 	l.trial = l.newTrial(version)
@@ -374,7 +374,11 @@ func (l *launch) announce() {
 	}
 	if l.supervisor {
 		log, output := state.logFile(), state.session("<session>").outputFile()
-		fmt.Fprint(os.Stderr, say(announcement, d.state, log, output, shellQuote(log)))
+		how := announcedOn
+		if l.config.Supervisor.Observe {
+			how = announcedObserve
+		}
+		fmt.Fprintln(os.Stderr, say(announcement, d.state, log, output, shellQuote(log))+say(how))
 	}
 	if l.supervisor || !l.named && l.provider != nil { // something was printed
 		l.config.offerEnglish(d)

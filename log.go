@@ -223,7 +223,7 @@ func (s *story) writeEntry(e entry) {
 		s.writeTitle(e.Time, say(titleUser), "")
 		s.writeFact(words{}, cutMiddle(e.Prompt.Text, promptShown))
 	case e.Switch != nil:
-		s.writeTitle(e.Time, say(modeSwitched, say(modeNames[e.Switch.Mode])), "")
+		s.writeTitle(e.Time, say(modeSwitched[e.Switch.Mode]), "")
 		s.writeFact(leadBy, say(map[string]words{
 			switchedInSession: byUser, switchedOutside: byOutside, switchedByAgent: byAgent}[e.Switch.By]))
 	case e.Step != nil:
@@ -328,7 +328,7 @@ func (s *story) writeFact(lead words, text string) {
 // writeEnd writes what became of a stop or a question.
 func (s *story) writeEnd(r *review) {
 	isApproved, isLimit := r.Verdict == verdictAllow, r.Verdict == verdictLimit
-	result := s.paint(verdictColour(r.Verdict), oneLine(verdictName(r.Verdict)))
+	result := s.paint(verdictColour(r.Verdict), oneLine(r.verdictName()))
 	s.writeTitle(*r.lastTime(), r.reviewTitle(), result)
 	s.writeFact(words{}, r.reviewSpending())
 	if isLimit { // it had no begin

@@ -250,7 +250,7 @@ func (s *snapshot) isFromRemote(path, base string, shared []string) bool {
 }
 
 // lookAtPrompt returns the look at the working tree around dir, as the user's prompt finds it.
-func lookAtPrompt(dir string, env []string, patience time.Duration) look {
+func takeLook(dir string, env []string, patience time.Duration) look {
 	t := treeOf(dir)
 	if t.Repository == "" {
 		return look{tree: t}

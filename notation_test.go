@@ -13,7 +13,9 @@ type record struct {
 	Project      string
 	Review       string // the id of the review that it is of
 	Prompt       string
-	Mode, By     string
+	Mode         mode
+	By           string
+	Observed     bool
 	Event        string
 	Iteration    int
 	Limit        int
@@ -63,7 +65,7 @@ func ofKind(r record) record {
 func (r record) review() review {
 	v := review{ID: r.Review, Event: r.Event, Iteration: r.Iteration, Limit: r.Limit, Begun: r.Begun, Process: r.Process,
 		Deadline: r.Deadline, Requests: r.Requests, LastMessage: r.LastMessage, Question: r.Question, Closes: r.Closes, Change: r.Change,
-		PromptSource: r.PromptSource, Model: r.Model, Way: r.Way, NoCopy: r.NoCopy, Seen: r.look, outcome: r.outcome}
+		PromptSource: r.PromptSource, Observed: r.Observed, Model: r.Model, Way: r.Way, NoCopy: r.NoCopy, Seen: r.look, outcome: r.outcome}
 	v.did.Tools, v.Seen.Top = []string{}, cmp.Or(v.Seen.Top, r.Project)
 	v.NoVerdict, v.Withheld = r.NoVerdict || r.outcome.NoVerdict, r.Withheld || r.outcome.Withheld
 	if v.Begun.IsZero() {
@@ -160,7 +162,7 @@ func flat(e entry) record {
 		v := *e.Review
 		r = record{Time: e.Time, Project: e.Project, Kind: kindEnd, Review: v.ID, Event: v.Event, Iteration: v.Iteration, Limit: v.Limit,
 			Begun: v.Begun, Process: v.Process, Deadline: v.Deadline, Requests: v.Requests, LastMessage: v.LastMessage,
-			Question: v.Question, Closes: v.Closes, Change: v.Change, PromptSource: v.PromptSource, Model: v.Model, Way: v.Way, NoCopy: v.NoCopy,
+			Question: v.Question, Closes: v.Closes, Change: v.Change, PromptSource: v.PromptSource, Observed: v.Observed, Model: v.Model, Way: v.Way, NoCopy: v.NoCopy,
 			look: v.Seen, outcome: v.outcome, NoVerdict: v.NoVerdict, Withheld: v.Withheld}
 		if v.Ended.IsZero() {
 			r.Kind = kindBegin

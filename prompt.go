@@ -157,6 +157,9 @@ func (r reviewRequest) requestText(guideAbove bool) string {
 	}
 	if r.refusal.Feedback != "" {
 		section(say(sectionLastFeedback, r.refusal.Feedback))
+		if r.refusal.Observed {
+			section(say(sectionUnseen))
+		}
 	}
 	if r.refusal.NoVerdict {
 		section(say(sectionNoVerdict, say(verdictForm)))

@@ -123,3 +123,43 @@ func TestRealClientSlashCommand(t *testing.T) {
 		}
 	})
 }
+
+// An observed session shows what the reviewer found, and its agent stops. Switched on it is sent back, and the next
+// reviewer learns what the agent had not seen.
+func TestRealClientObserve(t *testing.T) {
+	forClients(t, func() script {
+		return script{agent: []apiReply{replyText("answer 1"), replyText("answer 2"), replyText("answer 3")},
+			reviewer: []apiReply{replyVerdict(false, "add the tests"), replyVerdict(false, "run them"), replyVerdict(true, "")}}
+	}, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
+		box.write(".claude/ccc.json", 0o600, `{"supervisor":{"try":false,"observe":true}}`)
+		tty := box.start()
+		tty.waitFor(introductionObserved.zh[:len(introductionObserved.zh)-2], 60*time.Second)
+		tty.submits("write it", "反馈（Agent没有收到，由你决定是否转告）：addthetests", 1)
+		expectIs(t, "the agent's calls", len(api.requests("agent")), 1)
+		tty.submits("/supervisor on", "supervisor.observe为true", 1)
+		box.write(".claude/ccc.json", 0o600, `{"supervisor":{"try":false}}`)
+		tty.submits("thanks", "answer 3", 3)
+		expectEqual(t, "the verdicts", box.timelineVerdicts(), []verdict{verdictBlock, verdictBlock, verdictAllow})
+		reviews := api.requests("review")
+		expectIn(t, "the second request", reviews[1].request(), "add the tests", sectionUnseen.zh)
+		expectNotIn(t, "the third request", reviews[2].request(), sectionUnseen.zh)
+	})
+}
+
+// With review "work" an answer is not reviewed, and what was done by a tool is.
+func TestRealClientWork(t *testing.T) {
+	forClients(t, func() script {
+		return script{agent: []apiReply{replyText("hello"), replyTool("Read", `{"file_path":"go.mod"}`), replyText("read")},
+			reviewer: []apiReply{replyVerdict(true, "")}}
+	}, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
+		box.repository()
+		box.write(".claude/ccc.json", 0o600, `{"supervisor":{"review":"work"}}`)
+		got := box.run(60*time.Second, "", "ccc", "--supervisor", "-p", "hi")
+		expectIs(t, "the answer", got.stdout, "hello\n")
+		expectIs(t, "the reviews of an answer", box.reviewed(), 0)
+		expectIs(t, "the lines in the log", strings.Count(box.log(), " stop not reviewed "), 1)
+		box.run(60*time.Second, "", "ccc", "--supervisor", "-p", "--continue", "read go.mod")
+		expectIs(t, "the reviews of work", box.reviewed(), 1)
+		expectEqual(t, "the verdicts", box.timelineVerdicts(), []verdict{verdictAllow})
+	})
+}

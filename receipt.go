@@ -16,6 +16,14 @@ func verdictName(v verdict) string {
 	return cmp.Or(say(verdictNames[string(v)]), string(v)) // a timeline may hold any word
 }
 
+// verdictName is what became of it, in a word or two.
+func (r review) verdictName() string {
+	if r.Observed && r.Verdict == verdictBlock {
+		return say(wouldBeSentBack)
+	}
+	return verdictName(r.Verdict)
+}
+
 func verdictColour(v verdict) string {
 	return map[verdict]string{
 		verdictBlock: yellow, verdictAllow: green, verdictFailed: red, verdictLimit: red}[v]
@@ -165,7 +173,7 @@ func (r review) reviewSpending() string {
 
 // receiptHead is the review's title and verdict, time and cost.
 func (r review) receiptHead() string {
-	return joined(r.reviewTitle()+" "+verdictName(r.Verdict), r.reviewPrice())
+	return joined(r.reviewTitle()+" "+r.verdictName(), r.reviewPrice())
 }
 
 // hasLooked reports whether the reviewer has read a file or run a command.

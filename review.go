@@ -28,7 +28,7 @@ type supervision struct {
 	project  string       // where the session was started
 	launched bool         // ccc launched the session's client supervised
 	client   int          // the nearest process above that is no shell: Claude Code; 0 if unknown
-	isWanted func() bool  // reports whether a review is still wanted, as of now
+	mode     func() mode  // returns the session's mode, as of now
 }
 
 // reviewLimit returns how many reviews a request has. In a session Claude Code's own limit counts too. The
@@ -97,6 +97,7 @@ func (s *supervision) review(ctx context.Context, r review, request reviewReques
 	r.outcome, err = call.run(ctx, func(did step) { s.noteStep(r, did) })
 	// Only a cache that was chosen by itself is given up.
 	r.CacheMissed = r.CacheMissed && plan.shares && s.config.Supervisor.KeepCache == nil
+	r.Observed = r.Observed || s.mode() == modeObserve
 	if err == nil { // the reviewer has answered
 		err = s.whyUnwanted(ctx)
 	}
@@ -131,7 +132,7 @@ func (s *supervision) whyUnwanted(ctx context.Context) error {
 	switch {
 	case errors.Is(context.Cause(ctx), errUserEnded), s.clientEnded():
 		return errUserEnded
-	case !s.isWanted():
+	case s.mode() == modeOff:
 		return errSwitchedOff
 	}
 	return nil
@@ -157,6 +158,8 @@ func (s *supervision) endReview(r review, err error) review {
 		fmt.Fprintln(os.Stderr, "ccc: no review:", printable(redact(r.Error))) // it may quote a key
 	case r.Verdict == verdictAllow:
 		s.print(say(finished))
+	case r.Verdict == verdictBlock && r.Observed:
+		s.print(say(unfinishedObserved, printable(r.Feedback)))
 	case r.Verdict == verdictBlock:
 		s.print(say(unfinished, printable(r.Feedback)))
 	}
@@ -386,7 +389,7 @@ func (s *supervision) untilEnded(timeout time.Duration, late error) (context.Con
 			case <-tick.C:
 				if s.clientEnded() {
 					cancel(errUserEnded)
-				} else if !s.isWanted() {
+				} else if s.mode() == modeOff {
 					cancel(errSwitchedOff)
 				}
 			}

@@ -16,13 +16,26 @@ import (
 type sessionState struct {
 	SessionID  string    `json:"session_id"`
 	Count      int       `json:"count"`                // reviews of the present piece of work: see beginsAnew
-	Enabled    *bool     `json:"enabled,omitempty"`    // as its last switch left it, nil before the first
+	Enabled    mode      `json:"enabled,omitempty"`    // as its last switch left it, "" before the first
 	SwitchedAt time.Time `json:"switched_at,omitzero"` // the time of that switch
 	Cancelled  bool      `json:"cancelled,omitempty"`  // the user ended the last stop's review: see recordPrompt
 	Provider   string    `json:"provider,omitempty"`   // of the client that ran its last hook, or noProvider
 	LaunchedAt time.Time `json:"launched_at,omitzero"` // of its last supervised launch
 	CreatedAt  time.Time `json:"created_at"`
 	UpdatedAt  time.Time `json:"updated_at"`
+}
+
+// UnmarshalJSON reads a mode. In a state file ccc 1.x wrote true and false.
+func (m *mode) UnmarshalJSON(text []byte) error {
+	switch string(text) {
+	case "true":
+		*m = modeOn
+	case "false":
+		*m = modeOff
+	default:
+		return json.Unmarshal(text, (*string)(m))
+	}
+	return nil
 }
 
 var errCorrupt = errors.New("the file is corrupt")
@@ -89,22 +102,33 @@ func limitUnder(limit int, blockCap string) int {
 
 // isSwitched reports whether a switch of the session came after the launch, and so decides.
 func (s *sessionState) isSwitched(launched time.Time) bool {
-	return s.Enabled != nil && !s.SwitchedAt.Before(launched)
+	return s.Enabled != "" && !s.SwitchedAt.Before(launched)
 }
 
-// isOn reports whether the session is supervised, as far as its state shows: a session that was never
-// switched has a state only if it was supervised.
-func (s *sessionState) isOn() bool {
-	if s.isSwitched(s.LaunchedAt) {
-		return *s.Enabled
+// modeSeen returns the mode of the session as far as its state shows: a session that was never switched has
+// a state only if it was supervised. observe is supervisor.observe of ccc.json.
+func (s *sessionState) modeSeen(observe bool) mode {
+	switch {
+	case s.isSwitched(s.LaunchedAt):
+		return s.Enabled.under(observe)
+	case s.UpdatedAt.IsZero():
+		return modeOff
 	}
-	return !s.UpdatedAt.IsZero()
+	return modeOn.under(observe)
 }
 
-// switchTo turns supervision of the session on or off. Where the state is corrupt, a new one is written, and
-// the switch counts.
-func (s sessionFiles) switchTo(on bool) error {
-	err := s.update(func(state *sessionState) { state.Enabled, state.SwitchedAt = &on, now() })
+// under returns the mode that a session of mode m has where supervisor.observe of ccc.json is observe.
+func (m mode) under(observe bool) mode {
+	if m == modeOn && observe {
+		return modeObserve
+	}
+	return m
+}
+
+// switchTo switches the mode of the session. Where the state is corrupt, a new one is written, and the switch
+// counts.
+func (s sessionFiles) switchTo(to mode) error {
+	err := s.update(func(state *sessionState) { state.Enabled, state.SwitchedAt = to, now() })
 	if errors.Is(err, errCorrupt) {
 		return nil
 	}

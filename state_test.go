@@ -128,7 +128,7 @@ func TestStateTornLine(t *testing.T) {
 func TestHistorySwitchedOff(t *testing.T) {
 	begin, end := record{Kind: kindBegin, Review: "r"}, record{Kind: kindEnd, Review: "r"}
 	begin.Event, end.Event, end.Verdict = eventStop, eventStop, verdictCancelled
-	off := record{Kind: kindSwitch, Mode: modeWord(false)}
+	off := record{Kind: kindSwitch, Mode: modeOff}
 	for _, test := range []struct {
 		records []record
 		told    bool
@@ -222,7 +222,7 @@ func TestAnswers(t *testing.T) {
 	box := newFakeBox(t)
 	box.gitIn(box.work, "git init -q; git add .; git commit -qm first; echo u >mine; echo s >>notes.txt")
 	env := append(slices.Clone(box.vars), "GIT_DIR=/dots")
-	approval := record{Event: eventStop, outcome: outcome{Verdict: verdictAllow, Feedback: "fine"}, look: lookAtPrompt(box.work, box.vars, time.Minute)}
+	approval := record{Event: eventStop, outcome: outcome{Verdict: verdictAllow, Feedback: "fine"}, look: takeLook(box.work, box.vars, time.Minute)}
 	expect := func(what string, r record, word verdict, why string) {
 		t.Helper()
 		a := r.review().answer(t.Context(), env)
@@ -413,7 +413,7 @@ func TestStateKept(t *testing.T) {
 	check(t, s.update(func(state *sessionState) { state.Count, state.Cancelled = 3, true }))
 	state, err := s.readState()
 	check(t, err)
-	if state.SessionID != "a" || state.Count != 3 || !state.Cancelled || state.CreatedAt.Before(begin) || state.UpdatedAt.Before(begin) || state.Enabled != nil {
+	if state.SessionID != "a" || state.Count != 3 || !state.Cancelled || state.CreatedAt.Before(begin) || state.UpdatedAt.Before(begin) || state.Enabled != "" {
 		t.Errorf("%+v", state)
 	}
 	for text, wrong := range map[string]bool{`{"session_id":"a","count":0}`: false, `{"session_id":"a","count":-1}`: true, `{"session_id":"b"}`: true, `{`: true} {
@@ -449,40 +449,53 @@ func TestStateKept(t *testing.T) {
 
 // A switch counts from a launch on that is not later, and only it or a hook makes a session one that is on.
 func TestStateSwitched(t *testing.T) {
-	at, yes, no := time.Now(), true, false
+	at := time.Now()
 	for name, test := range map[string]struct {
 		state sessionState
-		on    bool
+		want  mode
 	}{
-		"nothing known":         {sessionState{}, false},
-		"a hook has run":        {sessionState{UpdatedAt: at}, true},
-		"switched off":          {sessionState{UpdatedAt: at, Enabled: &no, SwitchedAt: at}, false},
-		"switched on":           {sessionState{Enabled: &yes, SwitchedAt: at}, true},
-		"off, launched later":   {sessionState{UpdatedAt: at, Enabled: &no, SwitchedAt: at, LaunchedAt: at.Add(time.Millisecond)}, true},
-		"off, launched at once": {sessionState{UpdatedAt: at, Enabled: &no, SwitchedAt: at, LaunchedAt: at}, false},
-		"off, launched before":  {sessionState{UpdatedAt: at, Enabled: &no, SwitchedAt: at, LaunchedAt: at.Add(-time.Millisecond)}, false},
+		"nothing known":         {sessionState{}, modeOff},
+		"a hook has run":        {sessionState{UpdatedAt: at}, modeOn},
+		"switched off":          {sessionState{UpdatedAt: at, Enabled: modeOff, SwitchedAt: at}, modeOff},
+		"switched on":           {sessionState{Enabled: modeOn, SwitchedAt: at}, modeOn},
+		"off, launched later":   {sessionState{UpdatedAt: at, Enabled: modeOff, SwitchedAt: at, LaunchedAt: at.Add(time.Millisecond)}, modeOn},
+		"off, launched at once": {sessionState{UpdatedAt: at, Enabled: modeOff, SwitchedAt: at, LaunchedAt: at}, modeOff},
+		"off, launched before":  {sessionState{UpdatedAt: at, Enabled: modeOff, SwitchedAt: at, LaunchedAt: at.Add(-time.Millisecond)}, modeOff},
 	} {
-		expectIs(t, name, test.state.isOn(), test.on)
+		expectIs(t, name, test.state.modeSeen(false), test.want)
+		under := test.want // with supervisor.observe
+		if under == modeOn {
+			under = modeObserve
+		}
+		expectIs(t, name+" under observe", test.state.modeSeen(true), under)
 	}
-	for _, test := range []struct{ before, on bool }{{true, false}, {true, true}, {false, false}, {false, true}} {
+	for _, test := range [][2]mode{{modeOn, modeOff}, {modeOn, modeObserve}, {modeOff, modeOff}, {modeObserve, modeOn}} {
 		s, name := stateDir(t.TempDir()).session("a"), fmt.Sprintf("%+v", test)
 		check(t, s.update(func(state *sessionState) {
-			state.Count, state.Enabled, state.SwitchedAt = 3, &test.before, at.Add(-time.Hour)
+			state.Count, state.Enabled, state.SwitchedAt = 3, test[0], at.Add(-time.Hour)
 		}))
-		check(t, s.switchTo(test.on))
+		check(t, s.switchTo(test[1]))
 		state, err := s.readState()
 		check(t, err)
-		if *state.Enabled != test.on || state.SwitchedAt.Before(at.Add(-time.Second)) || state.Count != 3 {
+		if state.Enabled != test[1] || state.SwitchedAt.Before(at.Add(-time.Second)) || state.Count != 3 {
 			t.Errorf("%s: %+v", name, state)
 		}
 		check(t, os.WriteFile(s.stateFile(), []byte("{"), 0o600))
-		check(t, s.switchTo(test.on)) // what makes no sense is begun anew, and the switch counts
+		check(t, s.switchTo(test[1])) // what makes no sense is begun anew, and the switch counts
 		state, err = s.readState()
-		if err != nil || *state.Enabled != test.on {
+		if err != nil || state.Enabled != test[1] {
 			t.Errorf("%s: %+v, %v", name, state, err)
 		}
 	}
-	if err := stateDir("/dev/null").session("a").switchTo(true); err == nil {
+	for text, want := range map[string]mode{"true": modeOn, "false": modeOff, `"observe"`: modeObserve} { // true and false are of 1.x
+		s := stateDir(t.TempDir()).session("a")
+		check(t, os.WriteFile(s.stateFile(), []byte(`{"session_id":"a","count":2,"enabled":`+text+`}`), 0o600))
+		state, err := s.readState()
+		check(t, err)
+		expectIs(t, text, state.Enabled, want)
+		expectIs(t, "the count beside "+text, state.Count, 2)
+	}
+	if err := stateDir("/dev/null").session("a").switchTo(modeOn); err == nil {
 		t.Error("a switch that can't be kept is told by nobody")
 	}
 }
@@ -505,7 +518,7 @@ func TestCountBeginsAnew(t *testing.T) {
 		return record{Kind: kindEnd, Event: event, outcome: outcome{Verdict: verdict}}
 	}
 	stop := func(verdict verdict) record { return ended(eventStop, verdict) }
-	off, on := record{Kind: kindSwitch, Mode: modeWord(false)}, record{Kind: kindSwitch, Mode: modeWord(true)}
+	off, on := record{Kind: kindSwitch, Mode: modeOff}, record{Kind: kindSwitch, Mode: modeOn}
 	for name, test := range map[string]struct {
 		before            []record
 		inTurn, inAnother bool // the stop is one of the same turn, or of the next

@@ -95,10 +95,11 @@ func noticeOld(sessions []string) {
 type summary struct {
 	Session   string     `json:"session_id"`      // Claude Code's id
 	Project   string     `json:"project"`         // the directory in which it was started
-	Mode      string     `json:"mode"`            // on or off, as seen from outside; "": it has no state
+	Mode      mode       `json:"mode"`            // on, off or observe, seen from outside; "": it has no state
 	Count     int        `json:"count"`           // reviews of the present request
 	Limit     int        `json:"max_iterations"`  // how many that has
 	Verdict   verdict    `json:"verdict"`         // of its last review, or reviewing while one runs
+	Observed  bool       `json:"observed"`        // that review sends nobody back
 	VerdictAt *time.Time `json:"verdict_at"`      // when it was given, or that review began; null: none was
 	Doing     string     `json:"doing,omitempty"` // the last tool call of the review that runs
 	Reviews   int        `json:"reviews"`         // of the session in all, failed and cancelled ones too
@@ -139,9 +140,9 @@ func summarize(known sessionFiles, config *configuration) summary {
 	h, err := known.readHistory()
 	s := summary{Session: known.id, Project: h.project, Count: state.Count, UpdatedAt: state.UpdatedAt,
 		Limit:    cmp.Or(h.limit, config.Supervisor.MaxIterations),
-		switched: state.Enabled != nil, hasOld: h.hasOld, err: errors.Join(stateErr, err)}
+		switched: state.Enabled != "", hasOld: h.hasOld, err: errors.Join(stateErr, err)}
 	if !state.UpdatedAt.IsZero() {
-		s.Mode = modeWord(state.isOn())
+		s.Mode = state.modeSeen(config.Supervisor.Observe)
 	}
 	if h.updated.After(s.UpdatedAt) {
 		s.UpdatedAt = h.updated
@@ -162,7 +163,7 @@ func summarize(known sessionFiles, config *configuration) summary {
 	s.Request = clip(firstLine(redact(h.newestRequest())), 100)
 	s.CostUSD = math.Round(s.CostUSD*1e6) / 1e6
 	if last := h.lastReview(); last != nil {
-		s.Verdict, s.VerdictAt = last.Verdict, last.lastTime()
+		s.Verdict, s.Observed, s.VerdictAt = last.Verdict, last.Observed, last.lastTime()
 		if last.Iteration > 0 {
 			s.number = " " + last.reviewNumber()
 		}
@@ -179,13 +180,18 @@ func summarize(known sessionFiles, config *configuration) summary {
 
 func (s summary) shortID() string { return s.Session[:min(8, len(s.Session))] }
 
+// verdictName is the last verdict as people read it.
+func (s summary) verdictName() string {
+	return review{Observed: s.Observed, outcome: outcome{Verdict: s.Verdict}}.verdictName()
+}
+
 // lastLine is the review that runs, as in reviewing 1/10 · 12s · go test ./..., or the last verdict.
 func (s summary) lastLine() string {
 	switch s.Verdict {
 	case "":
 		return ""
 	case verdictReviewing:
-		return joined(verdictName(verdictReviewing)+s.number, s.verdictAge(), unbroken(s.now))
+		return joined(s.verdictName()+s.number, s.verdictAge(), unbroken(s.now))
 	}
 	return say(supervisedLast, s.verdictText(), s.verdictAge())
 }
@@ -194,9 +200,9 @@ func (s summary) lastLine() string {
 func (s summary) verdictText() string {
 	const shown = 60 // columns of the reason
 	if s.why == "" {
-		return oneLine(verdictName(s.Verdict))
+		return oneLine(s.verdictName())
 	}
-	return say(withReason, verdictName(s.Verdict), clip(oneLine(s.why), shown))
+	return say(withReason, s.verdictName(), clip(oneLine(s.why), shown))
 }
 
 // showTable writes the sessions as a table, each on one line. The columns are the same at every width: only
@@ -214,7 +220,7 @@ func showTable(s *screen, sessions []summary) {
 	}
 	for _, session := range sessions {
 		used := fmt.Sprintf("%d/%d", session.Count, session.Limit)
-		row := []string{session.shortID(), say(modeCells[session.Mode]), used, verdictName(session.Verdict),
+		row := []string{session.shortID(), say(modeCells[session.Mode]), used, session.verdictName(),
 			session.verdictAge(), dollars(session.CostUSD), pathFrom("", session.Project), session.Request}
 		for column := range row {
 			if row[column] = oneLine(row[column]); column != mode {
@@ -327,7 +333,8 @@ func statusline(stdin io.Reader, d dirs) (string, error) {
 	known := stateDir(d.state).session(input.SessionID)
 	s := summarize(known, config)
 	state, _ := known.readState()
-	isOn := state.supervised(callerOf(clientAncestry(), d.env))
+	mode := state.modeIn(callerOf(clientAncestry(), d.env)).under(config.Supervisor.Observe)
+	isOn := mode != modeOff
 	hooks, err := findHooks(d)
 	switch {
 	case isOn && err == nil && len(hooks.programs) == 0: // removed while the session runs
@@ -339,6 +346,9 @@ func statusline(stdin io.Reader, d dirs) (string, error) {
 	case s.Verdict == verdictReviewing:
 		return joined(s.lastLine(), dollars(s.CostUSD)), s.err
 	}
-	used := fmt.Sprintf("%d/%d", s.Count, s.Limit)
-	return joined(say(supervisedNow, used), s.lastLine(), dollars(s.CostUSD)), s.err
+	how := say(supervisedNow, s.Count, s.Limit)
+	if mode == modeObserve {
+		how = say(observedNow)
+	}
+	return joined(how, s.lastLine(), dollars(s.CostUSD)), s.err
 }

@@ -87,7 +87,7 @@ func TestStatusJSON(t *testing.T) {
 	one := sessions[1]
 	delete(one, "updated_at")
 	delete(one, "verdict_at")
-	want := map[string]any{"session_id": "0b6c3a52-51c8-4c5e-9a35-1f7d7c2e9f10", "project": "/home/you/项目/商城", "mode": "on", "count": 3.0, "request": "x",
+	want := map[string]any{"session_id": "0b6c3a52-51c8-4c5e-9a35-1f7d7c2e9f10", "project": "/home/you/项目/商城", "mode": "on", "observed": false, "count": 3.0, "request": "x",
 		"max_iterations": 20.0, "verdict": "allow", "reviews": 3.0, "failed_reviews": 1.0, "cost_usd": 0.3,
 		"tokens": map[string]any{"input_tokens": 0.0, "cache_read_input_tokens": 0.0, "cache_creation_input_tokens": 0.0, "output_tokens": 0.0}}
 	if !reflect.DeepEqual(one, want) {
@@ -582,7 +582,7 @@ func TestSummarize(t *testing.T) {
 func TestStatusTable(t *testing.T) {
 	speakIn(t, english)
 	at := time.Now().Add(-2 * time.Hour)
-	row := func(id, mode string, v verdict) summary {
+	row := func(id string, mode mode, v verdict) summary {
 		return summary{Session: id, Mode: mode, Verdict: v, VerdictAt: &at, Count: 2, Limit: 10, Reviews: 34,
 			CostUSD: 5.5, Project: "/srv/shop", Request: "make it faster and better", number: " 2/10"}
 	}

@@ -12,8 +12,8 @@ import (
 	"strings"
 )
 
-// slashCommand returns what follows /supervisor in prompt: on, off, "", or other words as they are. ok is
-// false for any other prompt.
+// slashCommand returns what follows /supervisor in prompt: on, off, observe, "" for a query, or other words as
+// they are. ok is false for any other prompt.
 func slashCommand(prompt string) (operand string, ok bool) {
 	rest, ok := strings.CutPrefix(strings.TrimSpace(prompt), "/supervisor")
 	operand = strings.TrimSpace(rest)
@@ -23,19 +23,27 @@ func slashCommand(prompt string) (operand string, ok bool) {
 		operand = "on"
 	case "off", "关闭":
 		operand = "off"
+	case "observe", "旁观":
+		operand = "observe"
+	case "status", "状态":
+		operand = ""
 	}
 	return operand, ok
 }
 
-// isUnclear reports whether operand is one ASCII word that is neither on nor off: rather a slip than a task.
+// isUnclear reports whether operand is one ASCII word that is no mode: rather a slip than a task.
 func isUnclear(operand string) bool {
 	return operand != "" && !slices.Contains(modes, operand) && strings.Trim(operand, letters+".-") == ""
 }
 
-// modeLine is the state of the session: on or off, the reviews of this request, the last verdict, and what
+// modeLine is the state of a session of that mode: the reviews of this request, the last verdict, and what
 // the session's reviews have cost.
-func modeLine(s summary, isOn bool, limit int) string {
-	line := joined(say(modeIs, say(modeNames[modeWord(isOn)])), say(reviewsUsed, s.Count, limit), s.lastLine(),
+func modeLine(s summary, present mode, limit int) string {
+	used := say(reviewsUsed, s.Count, limit)
+	if present == modeObserve { // which counts for no limit
+		used = ""
+	}
+	line := joined(say(modeIs, say(modeNames[present])), used, s.lastLine(),
 		joined(say(reviewsOfSession, count(s.Reviews, reviews)), dollars(s.CostUSD)))
 	return line + "\n" + say(modeHow)
 }
@@ -57,38 +65,44 @@ func commandIsTheirs(d dirs, project string) bool {
 }
 
 // command carries out /supervisor with its operand and returns the answer, which keeps the prompt from the
-// model. A task switches supervision on and goes to the model as the user's prompt. supervised is what the
-// session was before.
-func (s *supervision) command(operand string, supervised bool) (answer string, isTask bool) {
+// model. A task switches supervision on and goes to the model as the user's prompt.
+func (s *supervision) command(operand string) (answer string, isTask bool) {
 	switch {
 	case operand == "":
-		return modeLine(summarize(s.session, s.config), supervised, s.reviewLimit()), false
+		return modeLine(summarize(s.session, s.config), s.mode(), s.reviewLimit()), false
 	case isUnclear(operand):
 		return say(modeUnclear, operand), false
 	}
-	on := operand != "off"
-	if err := s.session.switchTo(on); err != nil {
+	to := modeOn
+	if isTask = !slices.Contains(modes, operand); !isTask {
+		to = mode(operand)
+	}
+	if err := s.session.switchTo(to); err != nil {
 		s.warn("switching the mode", err)
 		return say(modeFailed, err.Error()), false
 	}
-	s.log("switched", "mode", modeWord(on), "by", switchedInSession)
+	s.log("switched", "mode", to, "by", switchedInSession)
 	limit := s.reviewLimit()
-	s.record(entry{Switch: &switched{Mode: modeWord(on), By: switchedInSession, Limit: limit}})
-	switch operand {
-	case "on":
-		return say(modeOn, count(limit, reviews)), false
-	case "off":
-		return say(modeOff), false
+	s.record(entry{Switch: &switched{Mode: to, By: switchedInSession, Limit: limit}})
+	switch {
+	case isTask:
+		return "", true
+	case to == modeOff:
+		return say(switchedOff), false
+	case s.mode() == modeOn:
+		return say(switchedOn, count(limit, reviews)), false
+	case to == modeOn:
+		return say(switchedOnObserved), false
 	}
-	return "", true
+	return say(switchedToObserve), false
 }
 
-// supervisorMode is ccc supervisor-mode [on|off] [SESSION]. Without SESSION it is about the newest of the
+// supervisorMode is ccc supervisor-mode [on|off|observe] [SESSION]. Without SESSION it is about the newest of the
 // project, which it names, or from an agent's tool about the agent's own.
 func supervisorMode(c *invocation, d dirs) error {
-	operands, mode := c.operands, ""
+	operands, to := c.operands, mode("")
 	if len(operands) > 0 && slices.Contains(modes, operands[0]) {
-		mode, operands = operands[0], operands[1:]
+		to, operands = mode(operands[0]), operands[1:]
 	}
 	state := stateDir(d.state)
 	isAgent := callerOf(ancestry(os.Getpid()), d.env).byAgent
@@ -96,8 +110,8 @@ func supervisorMode(c *invocation, d dirs) error {
 	switch {
 	case len(operands) > 0:
 		session, err = state.findSession(operands[0])
-		if mode == "" && (err != nil || len(operands) > 1) {
-			const wrong = "%q is neither on nor off, nor the beginning of one known session's id"
+		if to == "" && (err != nil || len(operands) > 1) {
+			const wrong = "%q is none of on, off and observe, nor the beginning of one known session's id"
 			return usageError("supervisor-mode", wrong, operands[0])
 		}
 	case isAgent:
@@ -112,21 +126,21 @@ func supervisorMode(c *invocation, d dirs) error {
 		return err
 	case !validSession(session):
 		return usageError("supervisor-mode", "which session? "+sessionHint)
-	case mode == "off" && isAgent:
-		return withHint(errors.New("supervisor-mode: off is for the user, not for the agent"),
-			"the user can type /supervisor off, or call this in a terminal of their own")
+	case isAgent && to != "" && to != modeOn:
+		return withHint(fmt.Errorf("supervisor-mode: %s is for the user, not for the agent", to),
+			fmt.Sprintf("the user can type /supervisor %s, or call this in a terminal of their own", to))
 	}
 	known := state.session(session)
-	if mode != "" {
+	if to != "" {
 		by := switchedOutside
 		if isAgent {
 			by = switchedByAgent
 		}
-		if err := errors.Join(state.create(), known.switchTo(mode == "on")); err != nil {
+		if err := errors.Join(state.create(), known.switchTo(to)); err != nil {
 			return err
 		}
-		err := errors.Join(known.append(entry{Switch: &switched{Mode: mode, By: by}}),
-			state.log("switched", "session_id", session, "mode", mode, "by", by))
+		err := errors.Join(known.append(entry{Switch: &switched{Mode: to, By: by}}),
+			state.log("switched", "session_id", session, "mode", to, "by", by))
 		if err != nil {
 			return err
 		}
@@ -135,6 +149,11 @@ func supervisorMode(c *invocation, d dirs) error {
 	if err != nil {
 		return err
 	}
-	fmt.Println(modeWord(present.isOn()))
+	config, _ := loadConfig(d)
+	seen := present.modeSeen(config.Supervisor.Observe)
+	if to == modeOn && seen == modeObserve {
+		notice(say(switchedOnObserved))
+	}
+	fmt.Println(seen)
 	return nil
 }

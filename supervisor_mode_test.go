@@ -15,7 +15,8 @@ import (
 // /supervisor in a session: the answers, what they leave behind, and that only a task reaches the model.
 func TestSwitchCommand(t *testing.T) {
 	t.Parallel()
-	const on, off, query = `"enabled":true "mode":"on"`, `"enabled":false "mode":"off"`, ""
+	const on, off, query = `"enabled":"on" "mode":"on"`, `"enabled":"off" "mode":"off"`, ""
+	const observe = `"enabled":"observe" "mode":"observe"`
 	tests := []struct {
 		prompt, vars string
 		blocked      string // what the answer says; "" lets the prompt through
@@ -27,16 +28,21 @@ func TestSwitchCommand(t *testing.T) {
 		{"/supervisor 关闭", "CCC_SUPERVISOR=1", "已关闭", off},
 		{"/supervisor　打开", "CLAUDE_PROJECT_DIR=.", "已打开", on}, // behind a full-width space
 		{"/supervisor\n关闭", "CCC_SUPERVISOR=1", "已关闭", off},
+		{"/supervisor observe", "CCC_SUPERVISOR=1", "只对本会话有效；/clear 之后恢复为启动时的状态。\"}", observe},
+		{"/supervisor　旁观", "CLAUDE_PROJECT_DIR=.", "改为旁观", observe},
+		{"/supervisor status", "CCC_SUPERVISOR=1", "监督：已打开", query},
+		{"/supervisor 状态", "CLAUDE_PROJECT_DIR=.", "监督：已关闭", query},
+		{"/supervisor observe it closely", "CLAUDE_PROJECT_DIR=.", "", `"enabled":"on" "prompt":{"text":"observe it closely"`},
 		{"/supervisor", "CLAUDE_PROJECT_DIR=.", "监督：已关闭 · 这项要求已审查 0/8 次 · 本会话共审查 0 次\\n", query},
 		{"/supervisor", "CCC_SUPERVISOR=1", "监督：已打开", query},
-		{"/supervisor 修复登录页面的错误", "CLAUDE_PROJECT_DIR=.", "", `"enabled":true "prompt":{"text":"修复登录页面的错误"`},
-		{"/supervisor 停用这个按钮", "CLAUDE_PROJECT_DIR=.", "", `"enabled":true "prompt":{"text":"停用这个按钮"`},
-		{"/supervisor 停用", "CLAUDE_PROJECT_DIR=.", "", `"enabled":true "prompt":{"text":"停用"`},
-		{"/supervisor turn off", "CLAUDE_PROJECT_DIR=.", "", `"enabled":true "prompt":{"text":"turn off"`},
-		{"/supervisor fix <it>", "CLAUDE_PROJECT_DIR=.", "", `"enabled":true "prompt":{"text":"fix <it>"`},
-		{"/supervisor\nrefactor it", "CLAUDE_PROJECT_DIR=.", "", `"enabled":true "prompt":{"text":"refactor it"`},
+		{"/supervisor 修复登录页面的错误", "CLAUDE_PROJECT_DIR=.", "", `"enabled":"on" "prompt":{"text":"修复登录页面的错误"`},
+		{"/supervisor 停用这个按钮", "CLAUDE_PROJECT_DIR=.", "", `"enabled":"on" "prompt":{"text":"停用这个按钮"`},
+		{"/supervisor 停用", "CLAUDE_PROJECT_DIR=.", "", `"enabled":"on" "prompt":{"text":"停用"`},
+		{"/supervisor turn off", "CLAUDE_PROJECT_DIR=.", "", `"enabled":"on" "prompt":{"text":"turn off"`},
+		{"/supervisor fix <it>", "CLAUDE_PROJECT_DIR=.", "", `"enabled":"on" "prompt":{"text":"fix <it>"`},
+		{"/supervisor\nrefactor it", "CLAUDE_PROJECT_DIR=.", "", `"enabled":"on" "prompt":{"text":"refactor it"`},
 		{"/supervisor off.", "CLAUDE_PROJECT_DIR=.", "不明白“/supervisor off.”", query},
-		{"/supervisor Status", "CCC_SUPERVISOR=1", "不明白“/supervisor Status”", query},
+		{"/supervisor Stats", "CCC_SUPERVISOR=1", "不明白“/supervisor Stats”", query},
 		{"/supervisor --stop", "CCC_SUPERVISOR=1", "不明白", query},
 		{"/supervisor offline", "CCC_SUPERVISOR=1", "不明白", query},
 		{" fix it \n", "CLAUDE_PROJECT_DIR=.", "", query},
@@ -94,9 +100,11 @@ func TestSwitchOutside(t *testing.T) {
 		stdout string
 		stderr string
 	}{
-		{args: "nonsense", code: 2, stderr: `ccc: supervisor-mode: "nonsense" is neither on nor off`},
+		{args: "nonsense", code: 2, stderr: `ccc: supervisor-mode: "nonsense" is none of on, off and observe`},
+		{args: "observe", stdout: "observe\n", stderr: here},
+		{args: testSession, stdout: "observe\n"},
 		{args: "on nonsense", code: 2, stderr: `no session "nonsense"` + "\n     name one, as ccc status lists them\n"},
-		{args: "", stdout: "off\n", stderr: here},
+		{args: "", stdout: "observe\n", stderr: here},
 		{args: "on", stdout: "on\n", stderr: here},
 		{args: testSession, stdout: "on\n"},
 		{args: "off " + testSession[:8], stdout: "off\n"},
@@ -104,11 +112,11 @@ func TestSwitchOutside(t *testing.T) {
 		{args: "on " + testSession, stdout: "on\n"},
 		{args: "off", stdout: "off\n", stderr: here},
 		{args: "on ../x", code: 2, stderr: "no session"},
-		{args: "maybe " + testSession, code: 2, stderr: `"maybe" is neither on nor off`},
-		{args: "onn", code: 2, stderr: `"onn" is neither on nor off`},
-		{args: "of", code: 2, stderr: `"of" is neither on nor off`},
-		{args: "offf " + testSession, code: 2, stderr: `"offf" is neither on nor off`},
-		{args: "status", code: 2, stderr: `"status" is neither on nor off`},
+		{args: "maybe " + testSession, code: 2, stderr: `"maybe" is none of on, off and observe`},
+		{args: "onn", code: 2, stderr: `"onn" is none of on, off and observe`},
+		{args: "of", code: 2, stderr: `"of" is none of on, off and observe`},
+		{args: "offf " + testSession, code: 2, stderr: `"offf" is none of on, off and observe`},
+		{args: "status", code: 2, stderr: `"status" is none of on, off and observe`},
 		{args: "on a b", code: 2, stderr: "usage:"},
 	}
 	for _, test := range tests {
@@ -117,14 +125,14 @@ func TestSwitchOutside(t *testing.T) {
 			t.Errorf("supervisor-mode %s: %+v", test.args, got)
 		}
 	}
-	if events := box.read(eventsPath); strings.Count(events, `"switch":{"mode":`) != 4 {
+	if events := box.read(eventsPath); strings.Count(events, `"switch":{"mode":`) != 5 {
 		t.Errorf("switches leave %s", events)
 	}
 	for _, mode := range []string{"on", "off"} {
 		expectIs(t, "the log of "+mode, strings.Count(box.log(), " switched session_id="+testSession+" mode="+mode+" by=supervisor-mode\n"), 2)
 	}
-	if told := box.run(10*time.Second, "", "ccc", "log", testSession); strings.Count(told.stdout, say(byOutside)) != 4 {
-		t.Errorf("ccc log: %+v, want %q four times", told, say(byOutside))
+	if told := box.run(10*time.Second, "", "ccc", "log", testSession); strings.Count(told.stdout, say(byOutside)) != 5 {
+		t.Errorf("ccc log: %+v, want %q five times", told, say(byOutside))
 	}
 	broken := newFakeBox(t)
 	broken.write(".claude/ccc", 0o600, "")
@@ -250,7 +258,7 @@ func TestSwitchQuery(t *testing.T) {
 		box.stop("")
 	}
 	expectIn(t, "the answer", box.submit("/supervisor").stdout,
-		`{"decision":"block","reason":"监督：已打开 · 这项要求已审查 2/8 次 · 上次：退回（刚刚） · 本会话共审查 2 次 · $0.0`, `\n打开：/supervisor on；关闭：/supervisor off"}`)
+		`{"decision":"block","reason":"监督：已打开 · 这项要求已审查 2/8 次 · 上次：退回（刚刚） · 本会话共审查 2 次 · $0.0`, `\n要改：/supervisor on（打开）、off（关闭）、observe（旁观）"}`)
 	box.submit("and this")
 	hook, _ := box.hangingHook("")
 	expectIn(t, "the answer during a review", box.submit("/supervisor").stdout, "已审查 1/8 次 · 审查中 1/8 · ")
@@ -258,7 +266,7 @@ func TestSwitchQuery(t *testing.T) {
 	hook.Wait()
 	box.vars = append(box.vars, "LC_ALL=en_US.UTF-8")
 	expectIn(t, "the answer in English", box.submit("/supervisor").stdout,
-		"Supervision: off · reviews of this request: 1/8 · last: cancelled just now · this session: 3 reviews · $0.0", `\nTo switch it: /supervisor on, /supervisor off"}`)
+		"Supervision: off · reviews of this request: 1/8 · last: cancelled just now · this session: 3 reviews · $0.0", `\nTo switch it: /supervisor on, off or observe"}`)
 }
 
 // What of a prompt is /supervisor, with which operand, and which of these is rather a slip than a task.
@@ -313,4 +321,76 @@ func TestSwitchedOffBeforeVerdict(t *testing.T) {
 	box.reviews(fakeReview{runs("ccc supervisor-mode off " + testSession), decides(false, "not yet")})
 	expectEnd(t, "the stop", box.stop(""), 0, "", "ccc: no review: ")
 	expectEqual(t, "the verdicts", box.timelineVerdicts(), []verdict{verdictCancelled})
+}
+
+// An observed session is judged and never sent back, whoever said so: the user reads what the reviewer found, and so
+// does the next reviewer, who learns that the agent has not.
+func TestObserve(t *testing.T) {
+	const inFile, bySwitch = "supervisor.observe", "/supervisor observe"
+	for _, how := range []string{inFile, bySwitch} {
+		t.Run(how, func(t *testing.T) {
+			box := newHookBox(t)
+			box.inSession()
+			box.vars = append(box.vars, "LC_ALL=en_US.UTF-8")
+			box.reviews(blocks("add tests"))
+			answer := "Observed: each stop is judged"
+			if how == inFile {
+				box.write(".claude/ccc.json", 0o600, `{"supervisor":{"observe":true,"max_iterations":1}}`)
+				answer = "Supervision is on, but supervisor.observe is true"
+				expectIn(t, "/supervisor on", box.submit("/supervisor on").stdout, answer)
+				mode := box.run(10*time.Second, "", "ccc", "supervisor-mode", "on", testSession)
+				expectEnd(t, "supervisor-mode on", mode, 0, "observe\n", answer)
+			} else {
+				expectIn(t, how, box.submit(how).stdout, answer)
+			}
+			started := box.hook(box.event(eventStart, `"source":"startup"`)).stdout
+			expectIn(t, "the session's first line", started, `"[SUPERVISOR] This session is observed: stops are judged`)
+			box.submit("fix it")
+			for range 2 { // it counts for no limit
+				got := box.stop("")
+				expectIn(t, "the answer to a stop", got.stdout, `{"systemMessage":"[SUPERVISOR] Review would be sent back · `,
+					`\nThe feedback, which the agent has not got; pass it on as you like: add tests"}`)
+				expectIn(t, "stderr", got.stderr, "Observed only: the agent may stop")
+			}
+			question := box.hook(box.event(eventPreToolUse, asked))
+			expectEnd(t, "a question", question, 0, "", "")
+			expectIs(t, "the reviews", box.reviewed(), 2)
+			for _, r := range box.timeline(testSession) {
+				if r.Kind == kindEnd && (!r.Observed || r.Verdict != verdictBlock || r.Iteration != 0 || r.Limit != 0) {
+					t.Errorf("recorded: %+v", r)
+				}
+			}
+			expectIn(t, "the state", box.read(statePath), `"count":0`)
+			box.submit("thanks") // beyond which it holds
+			box.reviews(allows(""))
+			box.stop("")
+			expectIn(t, "the next request", box.read("../fake/reviewer-3/stdin"), "## Previous feedback\nadd tests", sectionUnseen.en)
+			box.submit("more")
+			box.stop("")
+			expectNotIn(t, "a request behind an approval", box.read("../fake/reviewer-4/stdin"), "add tests", sectionUnseen.en)
+			box.reviews(blocks("add docs"))
+			box.stop("")
+			box.installHooks()
+			line := box.run(10*time.Second, fmt.Sprintf(`{"session_id":%q}`, testSession), "ccc", "statusline").stdout
+			expectIn(t, "the status line", line, "observed · last: would be sent back")
+			expectIn(t, "/supervisor", box.submit("/supervisor").stdout, "Supervision: observed · last: would be sent back")
+			expectIn(t, "status", box.ccc("status"), " observed  0/", "  would be sent back  ")
+			expectIn(t, "status --json", box.ccc("status", "--json"), `"mode":"observe"`, `"verdict":"block"`, `"observed":true`)
+			expectIn(t, "log", box.ccc("log", testSession), "Review would be sent back\n", "add docs")
+			expectIn(t, "report", box.ccc("report"), "would be sent back")
+			expectEnd(t, "verdict", box.run(10*time.Second, "", "ccc", "verdict"), 1, "block\n", "Review would be sent back")
+		})
+	}
+}
+
+// A session that is switched to observe while its review runs is not sent back by it.
+func TestObservedMeanwhile(t *testing.T) {
+	box := newHookBox(t)
+	box.inSession()
+	box.submit("/supervisor on")
+	box.reviews(fakeReview{runs(`"$FAKE_CCC" supervisor-mode observe ` + testSession), decides(false, "add tests")})
+	box.vars = append(box.vars, "FAKE_CCC="+box.program())
+	got := box.stop("")
+	expectIn(t, "the answer", got.stdout, `{"systemMessage":"[SUPERVISOR] 审查 1/8 会被退回`)
+	expectNotIn(t, "the answer", got.stdout, "decision")
 }

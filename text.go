@@ -134,7 +134,6 @@ var (
   Hook 日志：%s
   审查输出：%s
 查看日志：tail -f %s
-本会话受监督，Agent 每次停下都要先经过审查。看审查过程：ccc log -f
 `,
 		`Supervisor mode enabled
 [Supervisor Mode] Log files:
@@ -142,8 +141,12 @@ var (
   Hook log: %s
   Reviewer's output: %s
 To follow the log: tail -f %s
-This session is supervised: each stop is reviewed. To watch: ccc log -f
 `}
+	// The last line of it.
+	announcedOn = words{"本会话受监督，Agent 每次停下都要先经过审查。看审查过程：ccc log -f",
+		"This session is supervised: each stop is reviewed. To watch: ccc log -f"}
+	announcedObserve = words{"本会话被旁观（observe）：Agent 每次停下都会审查，但不退回。看审查过程：ccc log -f",
+		"This session is observed: each stop is judged, nothing is sent back. To watch: ccc log -f"}
 	currentProvider = words{ // provider, ccc.json
 		`提供商 %s（来自 %s；以后不用它：在其中写 "current_provider": null）`,
 		`provider %s (from %s; to end that, write there: "current_provider": null)`}
@@ -162,14 +165,14 @@ var (
 	defaultPrompt = words{promptChinese, promptEnglish}
 	commandFile   = words{
 		`---
-description: 监督本会话：on 打开，off 关闭，也可以直接给出任务
-argument-hint: on | off | 任务
+description: 监督本会话：on 打开，off 关闭，observe 旁观，status 状态，也可以直接给出任务
+argument-hint: on | off | observe | status | 任务
 ---
 $ARGUMENTS
 `,
 		`---
-description: "Supervise this session: on, off, or a task to begin with"
-argument-hint: on | off | task
+description: "Supervise this session: on, off, observe, status, or a task to begin with"
+argument-hint: on | off | observe | status | task
 ---
 $ARGUMENTS
 `}
@@ -179,7 +182,10 @@ $ARGUMENTS
 var (
 	// At the start of a session. Claude Code wraps at blanks only: in Chinese each sentence is a line.
 	// count of reviews, introducedProvider or nothing
-	introduction       = words{"本会话受监督：每项要求最多审查 %s%s", "This session is supervised: up to %s per request%s."}
+	introduction = words{"本会话受监督：每项要求最多审查 %s%s", "This session is supervised: up to %s per request%s."}
+	// introducedProvider or nothing
+	introductionObserved = words{"本会话被旁观：每次停下都会审查，但不退回%s",
+		"This session is observed: stops are judged, nothing is sent back%s."}
 	introducedProvider = words{"（提供商 %s）", " (provider %s)"}
 	introducedNoCopy   = words{"\n这里不能建副本，审查者只能读文件；解决办法：ccc doctor",
 		"\nNo copy can be made here, so the reviewer can only read: ccc doctor has the fix."}
@@ -214,30 +220,41 @@ var (
 	limitStop = words{"这项要求的 %s审查已用完，这次停下没有再审。你再发消息会重新计数。",
 		"The limit of %s is reached: this stop was not reviewed. Your next prompt gives new reviews."}
 	feedbackStillOpen = words{"上次的反馈还没有解决：%s", "The last feedback is still open: %s"}
-	leftToUser        = words{"审查者给你的留言：%s", "The reviewer leaves this to you: %s"}
+	observedFeedback  = words{"反馈（Agent 没有收到，由你决定是否转告）：%s",
+		"The feedback, which the agent has not got; pass it on as you like: %s"}
+	leftToUser = words{"审查者给你的留言：%s", "The reviewer leaves this to you: %s"}
 	// /supervisor.
-	modeNames = map[string]words{"on": {"已打开", "on"}, "off": {"已关闭", "off"}}
-	modeCells = map[string]words{"off": {"关", "off"}} // in a table
+	modeNames = map[mode]words{
+		modeOn: {"已打开", "on"}, modeOff: {"已关闭", "off"}, modeObserve: {"旁观", "observed"}}
+	modeCells = map[mode]words{modeOff: {"关", "off"}, modeObserve: {"旁观", "observed"}} // in a table
 	modeIs    = words{"监督：%s", "Supervision: %s"}
 	// how many of how many
 	reviewsUsed      = words{"这项要求已审查 %d/%d 次", "reviews of this request: %d/%d"}
 	reviewsOfSession = words{"本会话共审查 %s", "this session: %s"} // count of reviews
-	modeHow          = words{"打开：/supervisor on；关闭：/supervisor off",
-		"To switch it: /supervisor on, /supervisor off"}
+	modeHow          = words{"要改：/supervisor on（打开）、off（关闭）、observe（旁观）",
+		"To switch it: /supervisor on, off or observe"}
 	modeUnclear = words{
-		"不明白“/supervisor %s”。可用的写法：/supervisor on（打开）、/supervisor off（关闭）、/supervisor（显示当前状态）、" +
-			"/supervisor 加上任务内容",
+		"不明白“/supervisor %s”。可用的写法：/supervisor on（打开）、/supervisor off（关闭）、/supervisor observe（旁观）、" +
+			"/supervisor status（显示当前状态）、/supervisor 加上任务内容",
 		"\"/supervisor %s\" is not understood. You can type: /supervisor on, /supervisor off, /supervisor " +
-			"(shows how it stands), /supervisor and a task"}
+			"observe, /supervisor status, /supervisor and a task"}
 	modeNotForAgent = words{
-		"开关监督由用户决定，不由 Agent 决定。在你自己的终端里可以运行 ccc supervisor-mode off 或 on。",
+		"开关监督由用户决定，不由 Agent 决定。在你自己的终端里可以运行 ccc supervisor-mode off、on 或 observe。",
 		"Only the user switches supervision, not the agent. In a terminal of your own: " +
-			"ccc supervisor-mode off, or on"}
+			"ccc supervisor-mode off, on or observe"}
 	modeFailed = words{"无法切换监督：%s", "Supervision could not be switched: %s"}
-	modeOn     = words{"监督已打开：Agent 每次停下之前都要先经过审查，每项要求最多 %s。只对本会话有效；/clear 之后恢复为启动时的状态。", // count of reviews
+	switchedOn = words{"监督已打开：Agent 每次停下之前都要先经过审查，每项要求最多 %s。只对本会话有效；/clear 之后恢复为启动时的状态。", // count of reviews
 		"Supervision is on: the agent is reviewed before it stops, up to %s per request. " +
 			"For this session; after /clear it is as it was started."}
-	modeOff = words{"监督已关闭：Agent 停下时不再审查。只对本会话有效；/clear 之后恢复为启动时的状态。",
+	switchedOnObserved = words{"监督已打开，但 ccc.json 里 supervisor.observe 为 true：只旁观，不退回。" +
+		"只对本会话有效；/clear 之后恢复为启动时的状态。",
+		"Supervision is on, but supervisor.observe is true in ccc.json: stops are judged, and nothing is " +
+			"sent back. For this session; after /clear it is as it was started."}
+	switchedToObserve = words{"改为旁观：Agent 每次停下都会审查，但不退回，判定和反馈只给你看。" +
+		"只对本会话有效；/clear 之后恢复为启动时的状态。",
+		"Observed: each stop is judged for you to see, and the agent is never sent back. For this session; " +
+			"after /clear it is as it was started."}
+	switchedOff = words{"监督已关闭：Agent 停下时不再审查。只对本会话有效；/clear 之后恢复为启动时的状态。",
 		"Supervision is off: the agent stops without a review. For this session; " +
 			"after /clear it is as it was started."}
 )
@@ -287,6 +304,8 @@ var (
 	finished          = words{"[SUPERVISOR] 任务已完成\n允许停止", "[SUPERVISOR] Task finished\nThe agent may stop"}
 	unfinished        = words{"[SUPERVISOR] 任务未完成\n%s\nAgent 将根据反馈继续工作",
 		"[SUPERVISOR] Task not finished\n%s\nThe agent goes on with this feedback"}
+	unfinishedObserved = words{"[SUPERVISOR] 任务未完成\n%s\n只旁观，不退回，允许停止",
+		"[SUPERVISOR] Task not finished\n%s\nObserved only: the agent may stop"}
 	limitSkipped = words{"[SUPERVISOR] 已达到审查次数上限 %d/%[1]d，允许停止",
 		"[SUPERVISOR] Limit of reviews reached, %d/%[1]d: the agent may stop"}
 )
@@ -312,7 +331,8 @@ var (
 		"limit": {"次数用完", "limit reached"}, "cancelled": {"已取消", "cancelled"},
 		"reviewing": {"审查中", "reviewing"},
 	}
-	withReason       = words{"%s（%s）", "%s (%s)"} // verdict, why
+	wouldBeSentBack  = words{"会被退回", "would be sent back"} // where it is observed
+	withReason       = words{"%s（%s）", "%s (%s)"}          // verdict, why
 	runningFor       = words{"%d 秒", "%ds"}
 	justNow          = words{"刚刚", "just now"}
 	minutesAgo       = words{"%d 分钟前", "%dm ago"}
@@ -320,7 +340,8 @@ var (
 	daysAgo          = words{"%d 天前", "%dd ago"}
 	readingFile      = words{"查看 %s", "reading %s"}
 	searchingFor     = words{"搜索 %s", "searching for %s"}
-	supervisedNow    = words{"监督中 %s", "supervised %s"}
+	supervisedNow    = words{"监督中 %d/%d", "supervised %d/%d"}
+	observedNow      = words{"旁观中", "observed"}
 	supervisedLast   = words{"上次：%s（%s）", "last: %s %s"} // verdict, when
 	supervisionIsOff = words{"监督已关闭", "supervision is off"}
 	noHooks          = words{"未受监督：settings.json 里没有 ccc 的 hook",
@@ -334,13 +355,15 @@ var (
 
 // A session in full: ccc log.
 var (
-	waitingForFirst   = words{"等待第一个会话……", "Waiting for the first session..."}
-	sessionTitle      = words{"会话 %s", "Session %s"}
-	sessionChosen     = words{"会话 %s（%s）", "Session %s (%s)"}
-	newestHere        = words{"当前项目最新的会话", "the newest of this project"}
-	anotherHere       = words{"当前项目的另一个会话", "another of this project"}
-	titleUser         = words{"用户", "User"}
-	modeSwitched      = words{"监督%s", "Supervision switched %s"} // on or off
+	waitingForFirst = words{"等待第一个会话……", "Waiting for the first session..."}
+	sessionTitle    = words{"会话 %s", "Session %s"}
+	sessionChosen   = words{"会话 %s（%s）", "Session %s (%s)"}
+	newestHere      = words{"当前项目最新的会话", "the newest of this project"}
+	anotherHere     = words{"当前项目的另一个会话", "another of this project"}
+	titleUser       = words{"用户", "User"}
+	modeSwitched    = map[mode]words{
+		modeOn: {"监督已打开", "Supervision switched on"}, modeOff: {"监督已关闭", "Supervision switched off"},
+		modeObserve: {"监督改为旁观", "Supervision switched to observing"}}
 	byUser            = words{"用户（/supervisor）", "the user (/supervisor)"}
 	byOutside         = words{"会话之外（ccc supervisor-mode）", "ccc supervisor-mode, outside the session"}
 	byAgent           = words{"Agent（ccc supervisor-mode）", "the agent (ccc supervisor-mode)"}

@@ -193,7 +193,11 @@ var (
 				"in %s again: those changes are gone"},
 	}
 	sectionLastFeedback = words{"## 上次反馈\n%s", "## Previous feedback\n%s"}
-	sectionNoVerdict    = words{"## 上次没有判定\n上次审查的回答里没有能读取的判定。%s", // verdictForm
+	sectionUnseen       = words{
+		"Agent 没有看到这条反馈：会话只是被旁观，没有拦下它。用户可能转告了它，对话里看得到。",
+		"The agent has not seen this feedback: the session is only observed, and it was let stop. The user " +
+			"may have passed it on, which the conversation shows."}
+	sectionNoVerdict = words{"## 上次没有判定\n上次审查的回答里没有能读取的判定。%s", // verdictForm
 		"## No verdict last time\nThe previous review gave no verdict that can be read. %s"}
 	sectionReview = words{ // the round, the most, seconds of the review, seconds for the verdict
 		"## 审查轮数\n第 %d 轮，最多 %d 轮。整次审查限时 %d 秒，到时没有判定就作废：最要紧的先跑，哪次运行都不要超过剩下的时间，留出 %d 秒写判定。",

@@ -212,7 +212,7 @@ func wholeSession(t *testing.T, locale string) (written string) {
 	note(box.stop(box.transcript(userLine("1", "0", "fix it"), agentLine("2", "1", "done"))))
 	status := fmt.Sprintf(`{"session_id":%q}`, testSession)
 	note(box.run(10*time.Second, status, "ccc", "statusline"))
-	for _, operand := range []string{"", " status", " on", " off", " on", " a task"} {
+	for _, operand := range []string{"", " stat", " on", " off", " on", " a task"} {
 		note(box.submit("/supervisor" + operand))
 	}
 	box.timelineOf("failed", record{Time: now(), Event: eventStop, Project: box.work, outcome: outcome{Verdict: verdictFailed, Error: "killed"}})
@@ -220,6 +220,7 @@ func wholeSession(t *testing.T, locale string) (written string) {
 	run("status")
 	run("log", testSession)
 	run("log")
+	note(box.submit("/supervisor observe"))
 	note(box.submit("/supervisor off"))
 	note(box.run(10*time.Second, status, "ccc", "statusline"))
 	box.vars = append(box.vars, "CCC_SUPERVISOR=", "CLAUDE_PROJECT_DIR=")
@@ -244,9 +245,9 @@ func wholeSession(t *testing.T, locale string) (written string) {
 func TestLanguageOfSession(t *testing.T) {
 	written := map[string]string{english: wholeSession(t, "en_US.UTF-8"), chinese: wholeSession(t, "C.UTF-8")}
 	expectIs(t, "the Chinese in an English session", chineseIn(written[english]), "")
-	for _, text := range []words{announcement, currentProvider, introduction, introducedProvider, introducedLog, hookBegun, reviewing, finished, unfinished, limitSkipped,
+	for _, text := range []words{announcement, announcedOn, currentProvider, introduction, introducedProvider, introducedLog, hookBegun, reviewing, finished, unfinished, limitSkipped,
 		defaultFeedback, feedbackCut, leftOut, leftToUser, reviewFailed, questionAnswered, reviewersAnswer, limitStop, defaultPrompt, commandFile, schemaFeedback,
-		verdictForm, opening, sectionNoCopy, sectionQuestion, sectionTasks, sectionReview, modeIs, modeUnclear, modeOn, modeOff, supervisedLast,
+		verdictForm, opening, sectionNoCopy, sectionQuestion, sectionTasks, sectionReview, modeIs, modeUnclear, switchedOn, switchedOff, switchedToObserve, supervisedLast,
 		supervisionIsOff, noSessionYet, waitingForFirst, newestHere, underWay, titleQuestion} {
 		for language, all := range written {
 			part := "" // the longest that is written as it stands here, whatever is filled in

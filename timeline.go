@@ -46,7 +46,7 @@ type prompt struct {
 
 // A switched is a switch of supervision.
 type switched struct {
-	Mode  string    `json:"mode"`                     // on or off
+	Mode  mode      `json:"mode"`                     // on, off or observe
 	By    string    `json:"by"`                       // one of those below
 	Limit int       `json:"max_iterations,omitempty"` // how many reviews a request has
 	at    time.Time // of its line
@@ -65,8 +65,9 @@ type review struct {
 	ID        string    `json:"id"`                       // unique in the session
 	Event     string    `json:"event"`                    // Stop, PreToolUse (a question), or review (by hand)
 	Iteration int       `json:"iteration,omitempty"`      // its number among those of the request, from 1
-	Limit     int       `json:"max_iterations,omitempty"` // how many the request has; by hand neither is there
+	Limit     int       `json:"max_iterations,omitempty"` // how many it has; by hand, observed: neither is there
 	Begun     time.Time `json:"begun"`                    // in both lines
+	Observed  bool      `json:"observed,omitempty"`       // the agent stops, whatever the verdict
 
 	// ccc's process: number, start and machine. If it has gone before the end, the review was killed.
 	Process  string    `json:"process,omitempty"`
@@ -198,13 +199,6 @@ func (s sessionFiles) append(e entry) error {
 func parseEntry(line []byte) (e entry, ok bool) {
 	err := json.Unmarshal(line, &e)
 	return e, err == nil && (e.Prompt != nil || e.Switch != nil || e.Review != nil || e.Step != nil)
-}
-
-func modeWord(on bool) string {
-	if on {
-		return "on"
-	}
-	return "off"
 }
 
 // A history is what a session's timeline holds.
@@ -388,7 +382,7 @@ func (r review) newestRequest() string {
 // switched off.
 func (h *history) isPresent(r review) bool {
 	for _, s := range h.Switches {
-		if s.Mode == modeWord(false) && !r.Ended.IsZero() && r.Ended.Before(s.at) {
+		if s.Mode == modeOff && !r.Ended.IsZero() && r.Ended.Before(s.at) {
 			return false
 		}
 	}
@@ -424,10 +418,14 @@ func (h *history) beginsAnew(isActive bool) bool {
 }
 
 // lastRefusal returns the last review since the user's last prompt that sent the agent back, an empty one
-// where there is none. open is its feedback, "" once a stop was approved after it.
+// where there is none. open is its feedback, "" once a stop was approved after it. One that would have, had
+// it not been observed, counts beyond the prompt, until an approval: the agent has not seen it.
 func (h *history) lastRefusal() (last review, open string) {
 	for _, r := range h.Reviews {
-		if r.Ended.Before(h.lastPrompt()) {
+		if last.Observed && r.approves() {
+			last = review{}
+		}
+		if r.Ended.Before(h.lastPrompt()) && !r.Observed {
 			continue
 		}
 		if r.Event == eventStop && r.Verdict == verdictAllow {
@@ -454,6 +452,9 @@ func (h *history) countWithoutVerdict() (row int) {
 	}
 	return row
 }
+
+// approves reports whether r approved work: not a question.
+func (r review) approves() bool { return r.Verdict == verdictAllow && r.Event != eventPreToolUse }
 
 // countsAsStop reports whether r is one of a stop, whatever became of it, or a review by hand that gave a
 // verdict.

@@ -79,6 +79,20 @@ func (c *conversation) calledNothing() bool {
 	return len(c.requests) > 0 && !c.broken && !slices.ContainsFunc(c.requests, called)
 }
 
+// calledSinceNewest reports whether the agent has called a tool since the user's newest prompt; it may have
+// where that prompt is not known.
+func (c *conversation) calledSinceNewest() bool {
+	for _, r := range slices.Backward(c.requests) {
+		if r.callsTool || r.id == "" {
+			return true
+		}
+		if r.isPrompt {
+			return false
+		}
+	}
+	return true
+}
+
 // isRequest reports whether the transcript's request is the prompt. /supervisor may come before it, and the
 // transcript has other white space around the prompt and a command's arguments.
 func isRequest(request, prompt string) bool {

@@ -133,7 +133,7 @@ func lastJudged(stops []sessionReview, env []string) (sessionReview, answer) {
 // reasonLines are the reason: which review it was, when, and what follows from it.
 func (s sessionReview) reasonLines(a answer) (lines []string) {
 	when := howLongAgo(*s.lastTime())
-	head := say(verdictHead, s.reviewTitle(), verdictName(s.Verdict), when)
+	head := say(verdictHead, s.reviewTitle(), s.verdictName(), when)
 	switch s.Verdict {
 	case verdictAllow:
 		lines = append(lines, say(approvedHead, head, a.why))
