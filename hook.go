@@ -292,11 +292,13 @@ func systemMessage(text string) map[string]any {
 }
 
 // decide returns the answer to a stop or a question whose review ended so, nil for none: what the agent may
-// do, and in a session what the user reads. No file is read.
+// do, and in a session what the user reads. A question that is observed goes to the user. No file is read.
 func (e *hookEvent) decide(r review, inSession bool) any {
 	answer := map[string]any{}
 	isStop, isBlock := e.isStop(), r.Verdict == verdictBlock && !r.Observed
 	switch {
+	case r.Observed && !isStop:
+		return nil
 	case isStop && isBlock:
 		answer = blocked(r.Feedback)
 	case isStop, r.Verdict == verdictFailed, r.Verdict == verdictCancelled:
