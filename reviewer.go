@@ -163,10 +163,6 @@ func (o reviewerOptions) flags() (flags [][]string) {
 // 2.1.332), and a sentence.
 var noReason = lazyRegexp(`(?m)^(\[claude-code:|.*doesn't recognize the model).*$`)
 
-// pipePatience is for what a reviewer that has ended left in its pipes, which arrives at once unless a
-// process that outlived a killed guard holds one open.
-const pipePatience = 3 * time.Second
-
 // start runs the command line under a guard. It returns when the reviewer has ended, a moment after its
 // verdict, or when ctx ends, and nothing of it runs any more. stderr is the end of what the reviewer wrote
 // there, on one line, but for what is no reason of a failure.
@@ -177,35 +173,21 @@ func (c *reviewerCall) start(ctx context.Context, command []string, stream *revi
 	cmd := exec.Command(command[0], command[1:]...)
 	cmd.Dir, cmd.Env = c.dir, c.env
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(c.input), stream, complaints
-	cmd.WaitDelay = pipePatience
-	lifeline, err := startGuarded(cmd)
-	if err != nil {
-		return "", errors.New(say(notStarted, cmp.Or(goneError(c.dir), err).Error()))
-	}
-	exited := make(chan error, 1)
 	running, stop := context.WithCancel(ctx)
+	defer stop()
 	go func() {
 		defer exitOnPanic()
-		ended, err := cmd.Process.Wait() // not for the pipes, which the orphans of a killed guard hold
-		if err == nil && !ended.Success() {
-			err = &exec.ExitError{ProcessState: ended}
-		}
-		exited <- err
-		stop()
-	}()
-	select {
-	case <-running.Done():
-	case <-stream.complete:
 		select {
+		case <-stream.complete:
+			time.Sleep(resultGrace)
+			stop()
 		case <-running.Done():
-		case <-time.After(resultGrace):
 		}
+	}()
+	if err = runGuarded(running, cmd); cmd.Process == nil {
+		return "", errors.New(say(notStarted, cmp.Or(goneError(c.dir), err).Error()))
 	}
-	lifeline.Close()
-	err = endGuard(cmd, exited)
-	// The process was waited for, so this error means nothing. Wait ends the copying of the pipes, after
-	// pipePatience at the latest; from here on nothing else uses stream and complaints.
-	_ = cmd.Wait()
+	// From here on nothing else uses stream and complaints.
 	stream.close()
 	return oneLine(noReason().ReplaceAllString(complaints.end(), "")), err
 }
