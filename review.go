@@ -62,16 +62,16 @@ func (s *supervision) review(ctx context.Context, r review, request reviewReques
 	}
 	s.record(entry{Review: &r})
 
-	plan, judged, err := s.prepare(ctx, in.Text, request)
+	call, judged, err := s.prepare(ctx, in.Text, &request)
 	if err != nil {
 		return s.endReview(r, err)
 	}
 	if judged.Unseen != "" {
 		s.log("no look at the working tree", "error", judged.Unseen)
 	}
-	r.Seen, r.Change, r.NoCopy, r.Way = judged.look, judged.listedPaths(), plan.request.noCopy, "own"
+	r.Seen, r.Change, r.NoCopy, r.Way = judged.look, judged.listedPaths(), request.noCopy, "own"
 	r.Model = cmp.Or(s.config.Supervisor.Model, request.modelID, request.model)
-	if plan.shares {
+	if call.shares {
 		r.Way = "cache"
 	}
 	path := s.session.byHandFile()
@@ -84,10 +84,8 @@ func (s *supervision) review(ctx context.Context, r review, request reviewReques
 		s.log("no copy to run commands in", "error", r.NoCopy)
 	} else {
 		of := filepath.Join(string(s.session.dir), s.session.id, r.ID)
-		plan.env = setEnv(plan.env, tryVariable, of)
+		call.env = setEnv(call.env, tryVariable, of)
 	}
-	call := plan.newCall()
-	call.warn = func(err error) { s.warn("review", err) }
 	if output, err := openOutput(path); err != nil {
 		s.warn("opening the reviewer's output", err)
 	} else {
@@ -96,7 +94,7 @@ func (s *supervision) review(ctx context.Context, r review, request reviewReques
 	}
 	r.outcome, err = call.run(ctx, func(did step) { s.noteStep(r, did) })
 	// Only a cache that was chosen by itself is given up.
-	r.CacheMissed = r.CacheMissed && plan.shares && s.config.Supervisor.KeepCache == nil
+	r.CacheMissed = r.CacheMissed && call.shares && s.config.Supervisor.KeepCache == nil
 	r.Observed = r.Observed || s.mode() == modeObserve
 	if err == nil { // the reviewer has answered
 		err = s.whyUnwanted(ctx)
@@ -107,9 +105,10 @@ func (s *supervision) review(ctx context.Context, r review, request reviewReques
 	return s.endReview(r, err)
 }
 
-// prepare plans a review, and meanwhile takes the change that the reviewer is going to see.
-func (s *supervision) prepare(ctx context.Context, prompt string, request reviewRequest) (
-	plan *reviewPlan, judged judgedChange, err error,
+// prepare plans a review, and meanwhile takes the change that the reviewer is going to see. It completes
+// request.
+func (s *supervision) prepare(ctx context.Context, prompt string, request *reviewRequest) (
+	call *reviewerCall, judged judgedChange, err error,
 ) {
 	looking, stop := context.WithCancel(ctx)
 	defer stop()
@@ -118,13 +117,18 @@ func (s *supervision) prepare(ctx context.Context, prompt string, request review
 		defer exitOnPanic()
 		before <- takeChange(looking, request.tree, s.dirs.env, request.change)
 	}()
-	if plan, err = s.plan(ctx, prompt, request); err != nil {
+	if call, err = s.plan(ctx, prompt, request); err != nil {
 		stop()
 	}
-	if judged = <-before; err == nil {
-		plan.request.addChange(judged)
+	if judged = <-before; err != nil {
+		return nil, judged, err
 	}
-	return plan, judged, err
+	request.addChange(judged)
+	call.input = request.requestText(call.shares)
+	if call.shares { // no flag may change the system prompt then
+		call.input = call.prompt + "\n\n" + say(verdictForm) + "\n\n" + call.input
+	}
+	return call, judged, nil
 }
 
 // whyUnwanted returns why nobody reads the decision of a review any more; nil while it is wanted.
@@ -241,17 +245,9 @@ func (s *supervision) takeWords(r *review, request reviewRequest) error {
 	return nil
 }
 
-// A reviewPlan is how a reviewer is going to be asked.
-type reviewPlan struct {
-	reviewerOptions
-	request reviewRequest // complete but for the change
-	claude  string        // the path of its program
-	env     []string
-	shares  bool // the agent's prompt cache: see sharesCache in prompt_cache.go
-}
-
-// plan returns how the reviewer is asked. prompt are its instructions.
-func (s *supervision) plan(ctx context.Context, prompt string, request reviewRequest) (*reviewPlan, error) {
+// plan returns the call of the reviewer, complete but for its input, and completes request but for the change.
+// prompt are the reviewer's instructions.
+func (s *supervision) plan(ctx context.Context, prompt string, request *reviewRequest) (*reviewerCall, error) {
 	if olderThan(request.version, oldestClaude) {
 		return nil, errors.New(say(clientTooOld, request.version, oldestClaude, updateClaude))
 	}
@@ -266,38 +262,27 @@ func (s *supervision) plan(ctx context.Context, prompt string, request reviewReq
 	if deadline, ok := ctx.Deadline(); ok {
 		request.seconds = int(time.Until(deadline).Round(time.Second).Seconds())
 	}
-	options := reviewerOptions{session: s.session.id, version: request.version, dir: request.tree,
-		prompt: prompt, config: s.config.Supervisor}
-	p := &reviewPlan{request: request, claude: claude, env: env, reviewerOptions: options}
+	c := &reviewerCall{claude: claude, env: env, session: s.session.id, version: request.version,
+		dir: request.tree, prompt: prompt, config: s.config.Supervisor, output: io.Discard,
+		warn: func(err error) { s.warn("review", err) }}
 	readable := append(strings.Split(s.dirs.env.get(addDirsVariable), "\n"), request.dirs...)
 	if request.tree != request.project {
 		readable = append(readable, request.project)
 	}
 	for _, dir := range readable {
 		info, err := os.Stat(dir)
-		if err == nil && info.IsDir() && filepath.IsAbs(dir) && !slices.Contains(p.addDirs, dir) {
-			p.addDirs = append(p.addDirs, dir)
+		if err == nil && info.IsDir() && filepath.IsAbs(dir) && !slices.Contains(c.addDirs, dir) {
+			c.addDirs = append(c.addDirs, dir)
 		}
 	}
 	sources, ofSession := readSources(s.dirs, s.config, nil), s.hasSessionsProvider()
 	if ofSession { // another does not know the session's model
-		p.config.Model = cmp.Or(p.config.Model, s.sessionModel(request.conversation, sources))
+		c.config.Model = cmp.Or(c.config.Model, s.sessionModel(request.conversation, sources))
 	}
-	p.shares = sharesCache(s.config, request, s.launched && ofSession, s.dirs.env)
-	p.offerCopy(ctx, s.dirs.self)
-	return p, nil
-}
-
-// newCall returns the call of the reviewer. Where it shares the agent's prompt cache no flag may change the
-// system prompt, so its instructions and the form of the verdict go with the request.
-func (p *reviewPlan) newCall() *reviewerCall {
-	input, options := p.request.requestText(p.shares), p.reviewerOptions
-	if p.shares {
-		input = options.prompt + "\n\n" + say(verdictForm) + "\n\n" + input
-		options.prompt = ""
-	}
-	return &reviewerCall{claude: p.claude, dir: p.dir, flags: options.flags(), input: input, env: p.env,
-		output: io.Discard}
+	c.shares = sharesCache(s.config, *request, s.launched && ofSession, s.dirs.env)
+	request.offerCopy(ctx, c, s.dirs.self)
+	c.tryCommand = request.tryCommand
+	return c, nil
 }
 
 // hasSessionsProvider reports whether the reviewer asks the API that the session does.
@@ -342,18 +327,17 @@ func (s *supervision) environment() ([]string, error) {
 
 // offerCopy adds to the request how to run commands in a throw-away copy, with the ccc at that path, or why
 // that can't be done: copies may be switched off, or none can be made here.
-func (p *reviewPlan) offerCopy(ctx context.Context, ccc string) {
+func (r *reviewRequest) offerCopy(ctx context.Context, c *reviewerCall, ccc string) {
 	var err error = errTryOff
-	if p.config.Try {
-		p.request.homeIsReadOnly, err = tryProbe(ctx, p.dir, p.env)
+	if c.config.Try {
+		r.homeIsReadOnly, err = tryProbe(ctx, c.dir, c.env)
 	}
 	if err != nil {
 		f := failureOf(err)
-		p.request.noCopy = strings.TrimSpace(oneLine(f.err.Error()) + "\n" + f.hint)
+		r.noCopy = strings.TrimSpace(oneLine(f.err.Error()) + "\n" + f.hint)
 		return
 	}
-	p.tryCommand = shellQuote(ccc) + " " + trySubcommand
-	p.request.tryCommand = p.tryCommand
+	r.tryCommand = shellQuote(ccc) + " " + trySubcommand
 }
 
 // patience returns how long a review of the event may take, and the error of one that takes longer. Claude

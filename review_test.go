@@ -967,7 +967,7 @@ func TestHookPlanned(t *testing.T) {
 		request := reviewRequest{project: h.project, tree: at(cmp.Or(test.tree, "project"))}
 		request.version, request.model, request.conversation.dirs = "2.1.330", "answering", []string{at("typed"), at("added")}
 		request.modelID, request.switched = test.id, test.switched
-		plan, err := h.plan(ctx, "judge it", request)
+		plan, err := h.plan(ctx, "judge it", &request)
 		check(t, err)
 		expectIs(t, test.name+": the model", plan.config.Model, test.want)
 		var short []string
@@ -979,7 +979,7 @@ func TestHookPlanned(t *testing.T) {
 			readable = "tree added typed project"
 		}
 		expectIs(t, test.name+": the directories", strings.Join(short, " "), readable)
-		if plan.session != testSession || plan.prompt != "judge it" || plan.request.seconds > 90 || plan.request.seconds < 60 || plan.request.noCopy != errTryOff.zh || plan.request.tryCommand != "" || lookupEnv(plan.env, reviewerVariable) != "1" || plan.shares {
+		if plan.session != testSession || plan.prompt != "judge it" || request.seconds > 90 || request.seconds < 60 || request.noCopy != errTryOff.zh || request.tryCommand != "" || lookupEnv(plan.env, reviewerVariable) != "1" || plan.shares {
 			t.Errorf("%s: %+v", test.name, plan)
 		}
 		url := ""
@@ -990,19 +990,19 @@ func TestHookPlanned(t *testing.T) {
 	}
 	h, request := testHook(t, eventStop), reviewRequest{}
 	request.version = "2.1.199"
-	if plan, err := h.plan(ctx, "", request); plan != nil || err == nil || err.Error() != say(clientTooOld, "2.1.199", "2.1.200", updateClaude) {
+	if plan, err := h.plan(ctx, "", &request); plan != nil || err == nil || err.Error() != say(clientTooOld, "2.1.199", "2.1.200", updateClaude) {
 		t.Errorf("a client that is too old: %v", err)
 	}
 	request.version = "2.1.330"
 	h.config.Supervisor.Provider = "b"
 	h.dirs.env = setEnv(h.dirs.env, providerVariable, "")
 	h.config.Providers = map[string]*provider{"b": {name: "b", Env: map[string]envText{"ANTHROPIC_AUTH_TOKEN": "${NO_SUCH_TOKEN}"}}}
-	if plan, err := h.plan(ctx, "", request); plan != nil || err == nil || !strings.Contains(err.Error(), "NO_SUCH_TOKEN") {
+	if plan, err := h.plan(ctx, "", &request); plan != nil || err == nil || !strings.Contains(err.Error(), "NO_SUCH_TOKEN") {
 		t.Errorf("a provider without its token: %v", err)
 	}
 	h.config.Providers["b"].Env = map[string]envText{"ANTHROPIC_BASE_URL": "https://b"}
 	check(t, os.WriteFile(h.dirs.settingsFile(), []byte(`{"apiKeyHelper":"echo k"}`), 0o600))
-	if plan, err := h.plan(ctx, "", request); plan != nil || err == nil || !strings.Contains(err.Error(), "settings.json: apiKeyHelper\n") {
+	if plan, err := h.plan(ctx, "", &request); plan != nil || err == nil || !strings.Contains(err.Error(), "settings.json: apiKeyHelper\n") {
 		t.Errorf("what overrides it: %v", err)
 	}
 }

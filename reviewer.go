@@ -16,26 +16,21 @@ import (
 	"time"
 )
 
-// reviewerOptions are how a reviewer is started.
-type reviewerOptions struct {
+// A reviewerCall is one call of the reviewer.
+type reviewerCall struct {
+	claude     string // the path of its program
+	env        []string
 	session    string   // the session to fork
 	version    string   // of its Claude Code, "" if that is not known
 	dir        string   // where the reviewer runs: the working tree
 	addDirs    []string // what else it may read
-	prompt     string   // its instructions; "" where they go with the request, for the agent's prompt cache
+	shares     bool     // the agent's prompt cache: its instructions are in input then
+	prompt     string   // its instructions
 	tryCommand string   // what runs a command in a copy, "" where none can be made
 	config     supervisorConfig
-}
-
-// A reviewerCall is one call of the reviewer, ready to run.
-type reviewerCall struct {
-	claude string // the path of its program
-	dir    string
-	flags  [][]string // each with its values
-	input  string     // what it is asked
-	env    []string
-	output io.Writer   // takes each valid line of the stream, unchanged
-	warn   func(error) // takes what goes wrong without ending the review
+	input      string      // what it is asked
+	output     io.Writer   // takes each valid line of the stream, unchanged
+	warn       func(error) // takes what goes wrong without ending the review
 }
 
 // noConversation is what Claude Code prints where it does not find the session to fork (2.1.200, 2.1.332).
@@ -49,7 +44,7 @@ const resultGrace = 500 * time.Millisecond
 func (c *reviewerCall) run(ctx context.Context, note func(step)) (result outcome, err error) {
 	start := time.Now()
 	defer func() { result.DurationSeconds = time.Since(start).Round(time.Millisecond).Seconds() }()
-	flags, isOptional := c.flags, func(flag []string) bool { return flag[0] == optionalFlag }
+	flags, isOptional := c.flags(), func(flag []string) bool { return flag[0] == optionalFlag }
 	for {
 		stream := newStream(c.output, note, c.warn)
 		stderr, err := c.start(ctx, slices.Concat([]string{c.claude}, slices.Concat(flags...)), stream)
@@ -124,36 +119,36 @@ const optionalFlag = "--system-prompt-snapshot"
 
 // flags returns the reviewer's command line, each flag with its values. With the agent's prompt cache it is
 // the same in every review of a session.
-func (o reviewerOptions) flags() (flags [][]string) {
-	allowed, command := o.config.AllowedTools, o.tryCommand
+func (c *reviewerCall) flags() (flags [][]string) {
+	allowed, command := c.config.AllowedTools, c.tryCommand
 	isMCP := func(tool string) bool { return strings.HasPrefix(tool, "mcp__") }
 	withMCP := slices.ContainsFunc(allowed, isMCP)
 	if command != "" {
 		allowed = append(slices.Clone(allowed), "Bash("+command+":*)")
 	}
-	closed := append([]string{o.dir}, o.addDirs...) // where the sandbox would let it write
-	if olderThan(o.version, sandboxHeeds) {
+	closed := append([]string{c.dir}, c.addDirs...) // where the sandbox would let it write
+	if olderThan(c.version, sandboxHeeds) {
 		closed = nil
 	}
-	prompted, budget := o.prompt != "", o.config.MaxBudgetUSD
+	prompted, budget := !c.shares, c.config.MaxBudgetUSD
 	add := func(isWanted bool, flag string, values ...string) {
 		if isWanted {
 			flags = append(flags, append([]string{flag}, values...))
 		}
 	}
-	flags = [][]string{{"--print"}, {"--fork-session"}, {"--resume", o.session}, {"--verbose"},
+	flags = [][]string{{"--print"}, {"--fork-session"}, {"--resume", c.session}, {"--verbose"},
 		{"--output-format", "stream-json"}}
 	add(prompted, "--json-schema", verdictSchema())
-	add(prompted, "--system-prompt", o.prompt)
+	add(prompted, "--system-prompt", c.prompt)
 	// From 2.1.267 on a resumed session keeps its recorded system prompt, silently, unless this is off.
 	add(prompted, optionalFlag, "off")
 	add(true, "--no-session-persistence")
 	add(true, "--settings", reviewerSettings(command, closed, withMCP))
-	add(true, "--permission-mode", o.config.PermissionMode)
+	add(true, "--permission-mode", c.config.PermissionMode)
 	// Without it each review starts the user's MCP servers, whose tools a rule of the user's may let write.
 	add(!withMCP, "--strict-mcp-config")
-	add(o.config.Model != "", "--model", o.config.Model)
-	add(len(o.addDirs) > 0, "--add-dir", o.addDirs...)
+	add(c.config.Model != "", "--model", c.config.Model)
+	add(len(c.addDirs) > 0, "--add-dir", c.addDirs...)
 	add(len(allowed) > 0, "--allowedTools", allowed...)
 	add(budget > 0, "--max-budget-usd", strconv.FormatFloat(budget, 'f', -1, 64))
 	return flags
