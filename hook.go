@@ -145,15 +145,15 @@ func (h *hook) stop() review {
 	r := newReview(h.event.HookEventName)
 	r.Seen.tree = treeOf(workingTree(h.project, h.event.Cwd))
 	r.Observed = h.mode() == modeObserve
+	var err error
+	h.past, err = h.session.readHistory()
+	h.warn("reading the timeline", err)
 	if h.configErr != nil {
 		return h.endReview(r, h.configErr)
 	}
 	timeout, late := h.patience(r.Event)
 	ctx, cancel := h.untilEnded(timeout, late)
 	defer cancel()
-	var err error
-	h.past, err = h.session.readHistory()
-	h.warn("reading the timeline", err)
 	request := h.buildRequest()
 	if r.Event == eventStop && h.config.Supervisor.Review == reviewWork && !h.hasWorked(request, r.Seen.tree) {
 		h.log("stop not reviewed", "review", reviewWork)
@@ -188,17 +188,15 @@ func (h *hook) stop() review {
 		r.Verdict, r.LastMessage = verdictLimit, cutMiddle(request.lastMessage, 2000)
 		r.Question = questionText(request.question)
 		r = h.endReview(r, nil)
-		if r.Feedback = request.openFeedback; !h.event.isStop() {
+		if _, r.Feedback = h.past.lastRefusal(); !h.event.isStop() {
 			r.Feedback = say(limitReached, count(r.Limit, reviews))
 		}
 		return r
 	}
 	rule := strings.Repeat("─", 60)
 	about := fmt.Sprintf("session: %s  event: %s", h.session.id, r.Event)
-	request.iteration, request.limit = 1, 1
 	if !r.Observed {
 		about += "  iteration " + r.reviewNumber()
-		request.iteration, request.limit = r.Iteration, r.Limit
 	}
 	h.print(rule, say(hookBegun), about, rule)
 	r = h.review(ctx, r, request)
@@ -244,13 +242,11 @@ func (h *hook) update(change func(*sessionState)) error {
 func (h *hook) buildRequest() reviewRequest {
 	e, past := h.event, h.past
 	r := reviewRequest{here: e.Cwd, tasks: e.BackgroundTasks, crons: e.SessionCrons,
-		lastMessage: e.LastAssistantMessage, inPlanMode: e.PermissionMode == "plan",
-		withoutVerdict: past.countWithoutVerdict()}
+		lastMessage: e.LastAssistantMessage, inPlanMode: e.PermissionMode == "plan"}
 	if !e.isStop() {
 		r.question = encodeJSON(e.ToolInput)
 	}
-	r.refusal, r.openFeedback = past.lastRefusal()
-	r.cacheMissed = slices.ContainsFunc(past.Reviews, func(r review) bool { return r.CacheMissed })
+	r.refusal, _ = past.lastRefusal()
 	var asked prompt // the newest with words
 	for _, p := range past.Prompts {
 		if p.Text != "" {
@@ -268,10 +264,6 @@ func (h *hook) buildRequest() reviewRequest {
 		}
 	}
 	r.noteReviews(past)
-	r.change = changeOf{history: past}
-	if len(r.requests) > 0 {
-		r.change.started = r.requests[0].at
-	}
 	return r
 }
 

@@ -53,6 +53,7 @@ func (s *supervision) review(ctx context.Context, r review, request reviewReques
 		return s.endReview(r, err)
 	}
 	request.project, request.tree = s.project, workingTree(s.project, request.here)
+	request.iteration, request.limit = max(r.Iteration, 1), max(r.Limit, 1) // if it counts for no limit, 1/1
 	_, self := processInfo(os.Getpid())
 	r.Process, r.PromptSource, r.Seen.tree = self.name, in.Source, treeOf(request.tree)
 	r.Deadline, _ = ctx.Deadline()
@@ -62,7 +63,7 @@ func (s *supervision) review(ctx context.Context, r review, request reviewReques
 	}
 	s.record(entry{Review: &r})
 
-	call, judged, err := s.prepare(ctx, in.Text, &request)
+	call, judged, err := s.prepare(ctx, in.Text, &request, r.Event == eventReview)
 	if err != nil {
 		return s.endReview(r, err)
 	}
@@ -100,22 +101,22 @@ func (s *supervision) review(ctx context.Context, r review, request reviewReques
 		err = s.whyUnwanted(ctx)
 	}
 	if err == nil && r.Verdict == "" {
-		err = s.takeWords(&r, request)
+		err = s.takeWords(&r)
 	}
 	return s.endReview(r, err)
 }
 
 // prepare plans a review, and meanwhile takes the change that the reviewer is going to see. It completes
 // request.
-func (s *supervision) prepare(ctx context.Context, prompt string, request *reviewRequest) (
+func (s *supervision) prepare(ctx context.Context, prompt string, request *reviewRequest, byHand bool) (
 	call *reviewerCall, judged judgedChange, err error,
 ) {
 	looking, stop := context.WithCancel(ctx)
 	defer stop()
-	before := make(chan judgedChange, 1)
+	of, before := changeOf{s.past, request.began(), byHand}, make(chan judgedChange, 1)
 	go func() {
 		defer exitOnPanic()
-		before <- takeChange(looking, request.tree, s.dirs.env, request.change)
+		before <- takeChange(looking, request.tree, s.dirs.env, of)
 	}()
 	if call, err = s.plan(ctx, prompt, request); err != nil {
 		stop()
@@ -168,11 +169,9 @@ func (s *supervision) endReview(r review, err error) review {
 		s.print(say(unfinished, printable(r.Feedback)))
 	}
 	s.record(entry{Review: &r})
-	if s.past != nil { // what ccc try has recorded is known from there alone
-		s.warn("reading the timeline", s.past.read())
-		if recorded := s.past.review(r.ID); recorded != nil {
-			r.did = recorded.did
-		}
+	s.warn("reading the timeline", s.past.read())
+	if recorded := s.past.review(r.ID); recorded != nil { // what ccc try has recorded is known from there alone
+		r.did = recorded.did
 	}
 	s.logEnd(r)
 	s.warn("sweeping the state directory", s.session.dir.sweep())
@@ -220,23 +219,23 @@ const mostWithoutVerdict, mostWithheld = 2, 1
 // takeWords makes a refusal of an answer without a verdict: its words are the feedback. The default feedback
 // takes the place of those that say nothing, and of those that hold an approval, an order for an agent. There
 // is no review, and an error, of a question, and where too many in a row gave no verdict.
-func (s *supervision) takeWords(r *review, request reviewRequest) error {
-	said, most := r.Feedback, mostWithoutVerdict
+func (s *supervision) takeWords(r *review) error {
+	said, most, before := r.Feedback, mostWithoutVerdict, s.past.countWithoutVerdict()
 	withheld := saysNothing(said) || r.Event != eventReview && holdsApproval(said)
 	if withheld {
 		most = mostWithheld
 	}
 	switch {
-	case request.question != nil && saysNothing(said):
+	case r.Event == eventPreToolUse && saysNothing(said):
 		return errNoVerdict
-	case request.question != nil:
+	case r.Event == eventPreToolUse:
 		return errors.New(say(noVerdict, cutMiddle(said, 500)))
-	case request.withoutVerdict >= most:
+	case r.Event != eventReview && before >= most:
 		hint := ""
 		if r.Way == "cache" {
 			hint = say(cacheOffHint)
 		}
-		return errors.New(say(noVerdictAgain, request.withoutVerdict+1, hint))
+		return errors.New(say(noVerdictAgain, before+1, hint))
 	}
 	r.Verdict, r.NoVerdict = verdictBlock, true
 	if r.Withheld = withheld; withheld {
@@ -279,7 +278,7 @@ func (s *supervision) plan(ctx context.Context, prompt string, request *reviewRe
 	if ofSession { // another does not know the session's model
 		c.config.Model = cmp.Or(c.config.Model, s.sessionModel(request.conversation, sources))
 	}
-	c.shares = sharesCache(s.config, *request, s.launched && ofSession, s.dirs.env)
+	c.shares = sharesCache(s.config, request, s.past, s.launched && ofSession, s.dirs.env)
 	request.offerCopy(ctx, c, s.dirs.self)
 	c.tryCommand = request.tryCommand
 	return c, nil

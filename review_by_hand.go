@@ -75,12 +75,7 @@ func (s *supervision) requestByHand(talk conversation, here string) reviewReques
 		here = talk.cwd
 	}
 	talk.noteReviews(s.past)
-	of := changeOf{history: s.past, byHand: true}
-	if len(talk.requests) > 0 {
-		of.started = talk.requests[0].at
-	}
-	return reviewRequest{conversation: talk, change: of, here: here, lastMessage: talk.lastWords,
-		iteration: 1, limit: 1}
+	return reviewRequest{conversation: talk, here: here, lastMessage: talk.lastWords}
 }
 
 // announce prints which session is reviewed, and whether its agent seems to be at work.
