@@ -98,7 +98,7 @@ func (s *supervision) review(ctx context.Context, r review, request reviewReques
 	r.CacheMissed = r.CacheMissed && call.shares && s.config.Supervisor.KeepCache == nil
 	r.Observed = r.Observed || s.mode() == modeObserve
 	if err == nil { // the reviewer has answered
-		err = s.whyUnwanted(ctx)
+		err = s.listening(ctx)
 	}
 	if err == nil && r.Verdict == "" {
 		err = s.takeWords(&r)
@@ -132,10 +132,11 @@ func (s *supervision) prepare(ctx context.Context, prompt string, request *revie
 	return call, judged, nil
 }
 
-// whyUnwanted returns why nobody reads the decision of a review any more; nil while it is wanted.
-func (s *supervision) whyUnwanted(ctx context.Context) error {
+// listening returns why nobody waits for a decision any more: a signal ended ccc, as the cause of ctx, its
+// client has gone (a killed one sends no signal), or the session was switched off. nil while somebody does.
+func (s *supervision) listening(ctx context.Context) error {
 	switch {
-	case errors.Is(context.Cause(ctx), errUserEnded), s.clientEnded():
+	case errors.Is(context.Cause(ctx), errUserEnded), s.client != 0 && hasEnded(s.client):
 		return errUserEnded
 	case s.mode() == modeOff:
 		return errSwitchedOff
@@ -352,11 +353,7 @@ func (s *supervision) patience(event string) (timeout time.Duration, late error)
 	return time.Duration(seconds) * time.Second, errors.New(say(noVerdictWithin, seconds, why))
 }
 
-// clientEnded reports whether the process that listens to the hook is known and has ended.
-func (s *supervision) clientEnded() bool { return s.client != 0 && hasEnded(s.client) }
-
-// untilEnded returns a context that ends after timeout, with late as its cause, when a signal ends ccc,
-// when its client has gone (a killed one sends none), or when the session is switched off.
+// untilEnded returns a context that ends after timeout, with late as its cause, or when nobody listens.
 func (s *supervision) untilEnded(timeout time.Duration, late error) (context.Context, context.CancelFunc) {
 	timed, stop := context.WithTimeoutCause(context.Background(), timeout, late)
 	ctx, cancel := context.WithCancelCause(timed)
@@ -370,10 +367,8 @@ func (s *supervision) untilEnded(timeout time.Duration, late error) (context.Con
 			case <-ctx.Done():
 				return
 			case <-tick.C:
-				if s.clientEnded() {
-					cancel(errUserEnded)
-				} else if s.mode() == modeOff {
-					cancel(errSwitchedOff)
+				if err := s.listening(ctx); err != nil {
+					cancel(err)
 				}
 			}
 		}
