@@ -94,8 +94,6 @@ func (s *supervision) review(ctx context.Context, r review, request reviewReques
 		call.output = output
 	}
 	r.outcome, err = call.run(ctx, func(did step) { s.noteStep(r, did) })
-	// Only a cache that was chosen by itself is given up.
-	r.CacheMissed = r.CacheMissed && call.shares && s.config.Supervisor.KeepCache == nil
 	r.Observed = r.Observed || s.mode() == modeObserve
 	if err == nil { // the reviewer has answered
 		err = s.listening(ctx)

@@ -44,36 +44,33 @@ const resultGrace = 500 * time.Millisecond
 func (c *reviewerCall) run(ctx context.Context, note func(step)) (result outcome, err error) {
 	start := time.Now()
 	defer func() { result.DurationSeconds = time.Since(start).Round(time.Millisecond).Seconds() }()
-	flags, isOptional := c.flags(), func(flag []string) bool { return flag[0] == optionalFlag }
-	for {
-		stream := newStream(c.output, note, c.warn)
-		stderr, err := c.start(ctx, slices.Concat([]string{c.claude}, slices.Concat(flags...)), stream)
-		result = stream.outcome
-		result.CacheMissed = stream.first.cacheMissed()
-		isUnknown := strings.Contains(stderr, "error: unknown option '"+optionalFlag+"'")
-		if stream.result == nil && isUnknown && slices.ContainsFunc(flags, isOptional) {
-			c.warn(fmt.Errorf("this claude does not know %s: going on without it", optionalFlag))
-			flags = slices.DeleteFunc(slices.Clone(flags), isOptional)
-			continue
-		}
-		switch {
-		case stream.result != nil:
-			result.Verdict, result.Feedback, err = stream.result.judge()
-			if err == nil && result.Verdict == "" && ctx.Err() != nil { // it had only spoken, and went on
-				err = context.Cause(ctx)
-			}
-		case ctx.Err() != nil:
-			err = context.Cause(ctx)
-		case err == nil:
-			err = errNoResult
-		case errors.As(err, new(*exec.ExitError)): // its text alone does not name what has ended
-			err = errors.New(say(withReason, errNoResult.Error(), err.Error()))
-		}
-		if err != nil && stream.result == nil && stderr != "" {
-			err = fmt.Errorf("%w: %s", err, stderr)
-		}
-		return result, err
+	flags := c.flags()
+	stream, stderr, err := c.start(ctx, flags, note)
+	if stream.result == nil && strings.Contains(stderr, "error: unknown option '"+optionalFlag+"'") {
+		c.warn(fmt.Errorf("this claude does not know %s: going on without it", optionalFlag))
+		isOptional := func(flag []string) bool { return flag[0] == optionalFlag }
+		stream, stderr, err = c.start(ctx, slices.DeleteFunc(flags, isOptional), note)
 	}
+	result = stream.outcome
+	// Only a cache that was chosen by itself is given up.
+	result.CacheMissed = c.shares && c.config.KeepCache == nil && stream.first.cacheMissed()
+	switch answer := stream.result; {
+	case answer != nil:
+		result.Verdict, result.Feedback, err = answer.decided, answer.feedback, answer.fault
+		if err == nil && result.Verdict == "" && ctx.Err() != nil { // it had only spoken, and went on
+			err = context.Cause(ctx)
+		}
+	case ctx.Err() != nil:
+		err = context.Cause(ctx)
+	case err == nil:
+		err = errNoResult
+	case errors.As(err, new(*exec.ExitError)): // its text alone does not name what has ended
+		err = errors.New(say(withReason, errNoResult.Error(), err.Error()))
+	}
+	if err != nil && stream.result == nil && stderr != "" {
+		err = fmt.Errorf("%w: %s", err, stderr)
+	}
+	return result, err
 }
 
 // askedTools change something, if only what Claude Code does later. A rule to ask for a tool refuses it in a
@@ -158,14 +155,15 @@ func (c *reviewerCall) flags() (flags [][]string) {
 // 2.1.332), and a sentence.
 var noReason = lazyRegexp(`(?m)^(\[claude-code:|.*doesn't recognize the model).*$`)
 
-// start runs the command line under a guard. It returns when the reviewer has ended, a moment after its
-// verdict, or when ctx ends, and nothing of it runs any more. stderr is the end of what the reviewer wrote
-// there, on one line, but for what is no reason of a failure.
-func (c *reviewerCall) start(ctx context.Context, command []string, stream *reviewStream) (
-	stderr string, err error,
+// start runs the reviewer under a guard. It returns when the reviewer has ended, a moment after its verdict,
+// or when ctx ends, and nothing of it runs any more. stderr is the end of what the reviewer wrote there, on
+// one line, but for what is no reason of a failure.
+func (c *reviewerCall) start(ctx context.Context, flags [][]string, note func(step)) (
+	stream *reviewStream, stderr string, err error,
 ) {
+	stream = newStream(c.output, note, c.warn)
 	complaints := &tail{limit: 2000}
-	cmd := exec.Command(command[0], command[1:]...)
+	cmd := exec.Command(c.claude, slices.Concat(flags...)...)
 	cmd.Dir, cmd.Env = c.dir, c.env
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(c.input), stream, complaints
 	running, stop := context.WithCancel(ctx)
@@ -180,11 +178,11 @@ func (c *reviewerCall) start(ctx context.Context, command []string, stream *revi
 		}
 	}()
 	if err = runGuarded(running, cmd); cmd.Process == nil {
-		return "", errors.New(say(notStarted, cmp.Or(goneError(c.dir), err).Error()))
+		return stream, "", errors.New(say(notStarted, cmp.Or(goneError(c.dir), err).Error()))
 	}
 	// From here on nothing else uses stream and complaints.
 	stream.close()
-	return oneLine(noReason().ReplaceAllString(complaints.end(), "")), err
+	return stream, oneLine(noReason().ReplaceAllString(complaints.end(), "")), err
 }
 
 // olderThan reports whether a version is older than another. 2.1.331-dev.7 counts as 2.1.331, an unknown
