@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -136,6 +137,13 @@ type process struct {
 	title    string // its title in ps: of a script the script's name
 	terminal bool   // whether it has a controlling terminal
 	marked   bool   // whether it was started with toolMark in its environment
+}
+
+// processNumber returns the number of the process that processInfo named so, 0 for none.
+func processNumber(name string) int {
+	number, _, _ := strings.Cut(name, "-")
+	pid, _ := strconv.Atoi(number)
+	return pid
 }
 
 // An environ is an environment: NAME=value each. The process's own is read once, in main.

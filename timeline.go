@@ -22,7 +22,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 )
@@ -286,13 +285,6 @@ func (h *history) review(id string) *review {
 func isRunning(name string) bool {
 	_, p := processInfo(processNumber(name))
 	return name != "" && p.name == name
-}
-
-// processNumber returns the number of the process that processInfo named so, 0 for none.
-func processNumber(name string) int {
-	number, _, _ := strings.Cut(name, "-")
-	pid, _ := strconv.Atoi(number)
-	return pid
 }
 
 // add adds the next line.
