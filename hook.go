@@ -139,8 +139,8 @@ func answerTrial(path string, event *hookEvent) (decision any, err error) {
 	return nil, nil
 }
 
-// stop counts a stop or a question and has it reviewed. It returns what came of it, with the feedback as the
-// agent gets it; without a verdict where no review was due. One that is observed counts for no limit.
+// stop has a stop or a question reviewed. It returns what came of it, with the feedback as the agent gets it;
+// without a verdict where no review was due.
 func (h *hook) stop() review {
 	r := newReview(h.event.HookEventName)
 	r.Seen.tree = treeOf(workingTree(h.project, h.event.Cwd))
@@ -151,58 +151,68 @@ func (h *hook) stop() review {
 	if h.configErr != nil {
 		return h.endReview(r, h.configErr)
 	}
-	timeout, late := h.patience(r.Event)
-	ctx, cancel := h.untilEnded(timeout, late)
+	ctx, cancel := h.untilEnded(h.patience(r.Event))
 	defer cancel()
 	request := h.buildRequest()
 	if r.Event == eventStop && h.config.Supervisor.Review == reviewWork && !h.hasWorked(request, r.Seen.tree) {
 		h.log("stop not reviewed", "review", reviewWork)
 		return r
 	}
-	r.Limit, r.Closes = h.reviewLimit(), request.closes()
-	if r.Observed {
-		r.Limit = 0
-	}
-	isAnew := h.event.isStop() && h.past.beginsAnew(h.event.StopHookActive)
-	err = h.update(func(s *sessionState) {
-		if isAnew {
-			s.Count = 0
-		}
-		s.Cancelled = s.Cancelled && !h.event.isStop() // it is of the last stop alone
-		if !r.Observed {
-			r.Iteration = s.countReview(r.Limit)
-		}
-	})
-	switch {
-	case r.Observed:
-		h.warn("writing the session's state", err)
-	case err != nil:
-		h.warn("counting the iteration", err)
-		// Without a count only Claude Code's own flag bounds the loop, and for questions nothing does.
-		if h.event.StopHookActive || !h.event.isStop() {
-			return h.endReview(r, errNoCount)
-		}
-		r.Iteration = 1
-	case r.Iteration == 0:
-		h.print(say(limitSkipped, r.Limit))
-		r.Verdict, r.LastMessage = verdictLimit, cutMiddle(request.lastMessage, 2000)
-		r.Question = questionText(request.question)
-		r = h.endReview(r, nil)
-		if _, r.Feedback = h.past.lastRefusal(); !h.event.isStop() {
-			r.Feedback = say(limitReached, count(r.Limit, reviews))
-		}
-		return r
-	}
-	rule := strings.Repeat("─", 60)
+	r.Closes = request.closes()
 	about := fmt.Sprintf("session: %s  event: %s", h.session.id, r.Event)
-	if !r.Observed {
+	switch err := h.count(&r); {
+	case err != nil:
+		return h.endReview(r, err)
+	case r.Observed:
+	case r.Iteration == 0:
+		return h.endAtLimit(r, request)
+	default:
 		about += "  iteration " + r.reviewNumber()
 	}
+	rule := strings.Repeat("─", 60)
 	h.print(rule, say(hookBegun), about, rule)
 	r = h.review(ctx, r, request)
 	r.Feedback = h.cutFeedback(r.Feedback)
 	if h.event.isStop() && r.Verdict == verdictCancelled && h.mode() != modeOff {
 		h.warn("noting that the user ended the review", h.update(func(s *sessionState) { s.Cancelled = true }))
+	}
+	return r
+}
+
+// count counts the review of the event, and gives it its number and its limit. At the limit the number is 0.
+// One that is observed has neither.
+func (h *hook) count(r *review) error {
+	if !r.Observed {
+		r.Limit = h.reviewLimit()
+	}
+	isAnew := h.event.isStop() && h.past.beginsAnew(h.event.StopHookActive)
+	err := h.update(func(s *sessionState) {
+		if isAnew {
+			s.Count = 0
+		}
+		s.Cancelled = s.Cancelled && !h.event.isStop() // it is of the last stop alone
+		r.Iteration = s.countReview(r.Limit)
+	})
+	h.warn("counting the iteration", err)
+	switch {
+	case err == nil || r.Observed:
+	case h.event.StopHookActive || !h.event.isStop():
+		// Without a count only Claude Code's own flag bounds the loop, and for questions nothing does.
+		return errNoCount
+	default:
+		r.Iteration = 1
+	}
+	return nil
+}
+
+// endAtLimit ends a review that would be beyond the limit. Its feedback is what is still open.
+func (h *hook) endAtLimit(r review, request reviewRequest) review {
+	h.print(say(limitSkipped, r.Limit))
+	r.Verdict, r.LastMessage = verdictLimit, cutMiddle(request.lastMessage, 2000)
+	r.Question = questionText(request.question)
+	r = h.endReview(r, nil)
+	if r.Feedback = h.past.openFeedback(); !h.event.isStop() {
+		r.Feedback = say(limitReached, count(r.Limit, reviews))
 	}
 	return r
 }
@@ -246,7 +256,7 @@ func (h *hook) buildRequest() reviewRequest {
 	if !e.isStop() {
 		r.question = encodeJSON(e.ToolInput)
 	}
-	r.refusal, _ = past.lastRefusal()
+	r.refusal = past.lastRefusal()
 	var asked prompt // the newest with words
 	for _, p := range past.Prompts {
 		if p.Text != "" {

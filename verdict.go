@@ -146,7 +146,7 @@ func (s sessionReview) reasonLines(a answer) (lines []string) {
 		lines = append(lines, say(noReviewThen, when, a.why))
 	case verdictLimit:
 		lines = append(lines, say(withReason, say(limitReached, count(s.Limit, reviews)), when))
-		if _, open := s.history.lastRefusal(); open != "" {
+		if open := s.history.openFeedback(); open != "" {
 			lines = append(lines, say(feedbackStillOpen, open))
 		}
 	case verdictBlock, verdictCancelled:
