@@ -96,7 +96,7 @@ func answerEvent(env environ, state string) (decision any, err error) {
 		return h.recordPrompt(event.Prompt), nil
 	case event.HookEventName == eventStart:
 		return h.introduce(), nil
-	case event.HookEventName == eventPreToolUse && h.mode() == modeObserve: // a review would only wait
+	case event.HookEventName == eventPreToolUse && h.present() == modeObserve: // a review would only wait
 		return nil, nil
 	case event.isStop(), event.HookEventName == eventPreToolUse && event.ToolName == askUserQuestion:
 		return event.decide(h.stop(), d.inSession()), nil
@@ -119,7 +119,7 @@ func newHook(d dirs, event *hookEvent) *hook {
 		h.caller.fromShell = true
 	}
 	h.launched = !h.caller.launched.IsZero()
-	h.mode = func() mode {
+	h.present = func() mode {
 		state, _ := h.session.readState() // one that can't be read switches nothing
 		return state.modeIn(h.caller).under(h.config.Supervisor.Observe)
 	}
@@ -144,7 +144,7 @@ func answerTrial(path string, event *hookEvent) (decision any, err error) {
 func (h *hook) stop() review {
 	r := newReview(h.event.HookEventName)
 	r.Seen.tree = treeOf(workingTree(h.project, h.event.Cwd))
-	r.Observed = h.mode() == modeObserve
+	r.Observed = h.present() == modeObserve
 	var err error
 	h.past, err = h.session.readHistory()
 	h.warn("reading the timeline", err)
@@ -173,7 +173,7 @@ func (h *hook) stop() review {
 	h.print(rule, say(hookBegun), about, rule)
 	r = h.review(ctx, r, request)
 	r.Feedback = h.cutFeedback(r.Feedback)
-	if h.event.isStop() && r.Verdict == verdictCancelled && h.mode() != modeOff {
+	if h.event.isStop() && r.Verdict == verdictCancelled && h.present() != modeOff {
 		h.warn("noting that the user ended the review", h.update(func(s *sessionState) { s.Cancelled = true }))
 	}
 	return r
@@ -401,7 +401,7 @@ func (h *hook) introduce() any {
 		with = say(introducedProvider, with)
 	}
 	text := say(introduction, count(h.reviewLimit(), reviews), with)
-	if h.mode() == modeObserve {
+	if h.present() == modeObserve {
 		text = say(introductionObserved, with)
 	}
 	if h.config.Supervisor.Try {

@@ -28,7 +28,7 @@ type supervision struct {
 	project  string       // where the session was started
 	launched bool         // ccc launched the session's client supervised
 	client   int          // the nearest process above that is no shell: Claude Code; 0 if unknown
-	mode     func() mode  // returns the session's mode, as of now
+	present  func() mode  // returns the session's mode, as of now
 }
 
 // reviewLimit returns how many reviews a request has. In a session Claude Code's own limit counts too. The
@@ -94,7 +94,7 @@ func (s *supervision) review(ctx context.Context, r review, request reviewReques
 		call.output = output
 	}
 	r.outcome, err = call.run(ctx, func(did step) { s.noteStep(r, did) })
-	r.Observed = r.Observed || s.mode() == modeObserve
+	r.Observed = r.Observed || s.present() == modeObserve
 	if err == nil { // the reviewer has answered
 		err = s.listening(ctx)
 	}
@@ -136,7 +136,7 @@ func (s *supervision) listening(ctx context.Context) error {
 	switch {
 	case errors.Is(context.Cause(ctx), errUserEnded), s.client != 0 && hasEnded(s.client):
 		return errUserEnded
-	case s.mode() == modeOff:
+	case s.present() == modeOff:
 		return errSwitchedOff
 	}
 	return nil

@@ -53,7 +53,7 @@ func reviewNow(c *invocation, d dirs) (err error) {
 func superviseStored(stored storedSession, d dirs) (s *supervision, err error) {
 	state := stateDir(d.state)
 	s = &supervision{dirs: d, session: state.session(stored.id), project: transcriptStart(stored.path),
-		mode: func() mode { return modeOn }}
+		present: func() mode { return modeOn }}
 	s.dirs.here = s.project
 	if s.past, err = s.session.readHistory(); err != nil {
 		return nil, err

@@ -644,7 +644,7 @@ func testHook(t *testing.T, event string) *hook {
 	check(t, stateDir(d.state).create())
 	h := &hook{supervision: supervision{dirs: d, project: dir, config: defaultConfig(), session: stateDir(d.state).session(testSession)},
 		event: &hookEvent{SessionID: testSession, HookEventName: event, Cwd: dir}, caller: caller{fromShell: true}}
-	h.mode = func() mode { return modeOn }
+	h.present = func() mode { return modeOn }
 	h.past, _ = h.session.readHistory()
 	return h
 }
@@ -1130,12 +1130,12 @@ func TestHookEnded(t *testing.T) {
 		expectIs(t, s, context.Cause(ctx), error(errUserEnded))
 		cancel()
 	}
-	h.mode = func() mode { return modeOff }
+	h.present = func() mode { return modeOff }
 	ctx, cancel = h.untilEnded(time.Minute, late)
 	<-ctx.Done()
 	expectIs(t, "switched off", context.Cause(ctx), error(errSwitchedOff))
 	cancel()
-	h.mode = func() mode { return modeOn }
+	h.present = func() mode { return modeOn }
 	ctx, cancel = h.untilEnded(time.Minute, late)
 	cancel()
 	if ctx.Err() == nil {

@@ -69,7 +69,7 @@ func commandIsTheirs(d dirs, project string) bool {
 func (s *supervision) command(operand string) (answer string, isTask bool) {
 	switch {
 	case operand == "":
-		return modeLine(summarize(s.session, s.config), s.mode(), s.reviewLimit()), false
+		return modeLine(summarize(s.session, s.config), s.present(), s.reviewLimit()), false
 	case isUnclear(operand):
 		return say(modeUnclear, operand), false
 	}
@@ -89,7 +89,7 @@ func (s *supervision) command(operand string) (answer string, isTask bool) {
 		return "", true
 	case to == modeOff:
 		return say(switchedOff), false
-	case s.mode() == modeOn:
+	case s.present() == modeOn:
 		return say(switchedOn, count(limit, reviews)), false
 	case to == modeOn:
 		return say(switchedOnObserved), false
