@@ -107,7 +107,7 @@ func answerEvent(env environ, state string) (decision any, err error) {
 // newHook returns the hook for an event in the project d.here, with its caller and the session's state.
 func newHook(d dirs, event *hookEvent) *hook {
 	h := &hook{supervision: supervision{dirs: d, project: d.here}, event: event}
-	h.session = stateDir(d.state).session(event.SessionID)
+	h.session = d.state.session(event.SessionID)
 	if d.inSession() {
 		chain := clientAncestry()
 		h.caller = callerOf(chain, d.env)

@@ -51,8 +51,7 @@ func reviewNow(c *invocation, d dirs) (err error) {
 // superviseStored returns what reviews a session that is in a transcript. An error means that it can't be
 // reviewed now.
 func superviseStored(stored storedSession, d dirs) (s *supervision, err error) {
-	state := stateDir(d.state)
-	s = &supervision{dirs: d, session: state.session(stored.id), project: transcriptStart(stored.path),
+	s = &supervision{dirs: d, session: d.state.session(stored.id), project: transcriptStart(stored.path),
 		present: func() mode { return modeOn }}
 	s.dirs.here = s.project
 	if s.past, err = s.session.readHistory(); err != nil {
@@ -65,7 +64,7 @@ func superviseStored(stored storedSession, d dirs) (s *supervision, err error) {
 	if s.config, err = loadConfig(d); err != nil {
 		return nil, err
 	}
-	return s, state.create()
+	return s, d.state.create()
 }
 
 // requestByHand returns the request for a review that is asked for in the directory here: of the working tree

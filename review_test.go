@@ -640,9 +640,9 @@ var aSecret = "gh" + "p_" + run62(36, "a secret")
 func testHook(t *testing.T, event string) *hook {
 	t.Helper()
 	dir := t.TempDir()
-	d := dirs{env: setEnv(os.Environ(), claudeVariable, "/bin/sh"), here: dir, claude: dir, ccc: dir, state: filepath.Join(dir, "ccc")}
-	check(t, stateDir(d.state).create())
-	h := &hook{supervision: supervision{dirs: d, project: dir, config: defaultConfig(), session: stateDir(d.state).session(testSession)},
+	d := dirs{env: setEnv(os.Environ(), claudeVariable, "/bin/sh"), here: dir, claude: dir, ccc: dir, state: stateDir(filepath.Join(dir, "ccc"))}
+	check(t, d.state.create())
+	h := &hook{supervision: supervision{dirs: d, project: dir, config: defaultConfig(), session: d.state.session(testSession)},
 		event: &hookEvent{SessionID: testSession, HookEventName: event, Cwd: dir}, caller: caller{fromShell: true}}
 	h.present = func() mode { return modeOn }
 	h.past, _ = h.session.readHistory()

@@ -118,14 +118,14 @@ type summary struct {
 
 // summarizeAll returns the sessions, newest first, without those in seen.
 func summarizeAll(d dirs, seen map[string]bool) ([]summary, error) {
-	ids, err := stateDir(d.state).sessions()
+	ids, err := d.state.sessions()
 	config, _ := loadConfig(d) // a broken one is no reason not to show the rest
 	all := []summary{}
 	for _, id := range ids {
 		if seen[id] {
 			continue
 		}
-		s := summarize(stateDir(d.state).session(id), config)
+		s := summarize(d.state.session(id), config)
 		if s.err != nil || !s.UpdatedAt.IsZero() {
 			all = append(all, s)
 		}
@@ -330,7 +330,7 @@ func statusline(stdin io.Reader, d dirs) (string, error) {
 		return "", fmt.Errorf("reading Claude Code's status: %w", err)
 	}
 	config, _ := loadConfig(d)
-	known := stateDir(d.state).session(input.SessionID)
+	known := d.state.session(input.SessionID)
 	s := summarize(known, config)
 	state, _ := known.readState()
 	present := state.modeIn(callerOf(clientAncestry(), d.env)).under(config.Supervisor.Observe)

@@ -136,7 +136,7 @@ func (t *trial) refuse() error {
 // an untriable one if that was another program than here. It calls notice once if that takes long. The end
 // of ctx ends claude and all that it has started, and its cause is the error then.
 func (t *trial) run(ctx context.Context, notice func()) error {
-	state := stateDir(t.dirs.state)
+	state := t.dirs.state
 	dir, answer := state.trialDir(), state.trialFile(fmt.Sprintf("answer-%d", os.Getpid()))
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return fmt.Errorf("trying the hooks: %w", err)
@@ -289,5 +289,5 @@ func (t *trial) memoryFile() string {
 		}
 	}
 	slices.Sort(variables)
-	return stateDir(t.dirs.state).trialFile(checksum(fmt.Appendf(nil, "%q", append(parts, variables...))))
+	return t.dirs.state.trialFile(checksum(fmt.Appendf(nil, "%q", append(parts, variables...))))
 }
