@@ -77,8 +77,9 @@ func startGuarded(cmd *exec.Cmd) (lifeline *os.File, err error) {
 	return lifeline, nil
 }
 
-// runGuarded runs cmd under a guard to its end, or to that of ctx. It returns when nothing of it runs any more.
-// The error is its end, or that the guard was killed; cmd.Process is nil where it could not be started.
+// runGuarded runs cmd under a guard to its end, or to that of ctx. It returns when nothing of it runs any
+// more. The error is that of its end, or that the guard was killed; cmd.Process is nil where cmd could not be
+// started.
 func runGuarded(ctx context.Context, cmd *exec.Cmd) error {
 	cmd.WaitDelay = pipePatience
 	lifeline, err := startGuarded(cmd)
