@@ -191,12 +191,12 @@ func (c *checkup) checkPrompt() string {
 
 // checkStateDirectory checks that hooks can write to it, or create it.
 func (c *checkup) checkStateDirectory() string {
-	for _, path := range []string{nearestThere(c.state), stateDir(c.state).logFile()} {
+	for _, path := range []string{nearestThere(string(c.state)), c.state.logFile()} {
 		if err := syscall.Access(path, mayWrite); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return c.fault(problem, fmt.Errorf("writing to %s: %w", path, err), fileHint(path, err))
 		}
 	}
-	return c.state
+	return string(c.state)
 }
 
 // checkCopies checks whether copies can be made and hold, as each review does.

@@ -611,7 +611,7 @@ func TestHookPanic(t *testing.T) {
 		"decision": func() { panic("planted") },
 		"event":    func() { _, _ = readEvent(panickingReader{}) },
 		"switch": func() {
-			s := &supervision{mode: func() mode { panic("planted") }}
+			s := &supervision{present: func() mode { panic("planted") }}
 			s.untilEnded(time.Minute, nil)
 			time.Sleep(time.Minute)
 		},

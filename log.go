@@ -31,7 +31,7 @@ func showLog(c *invocation, d dirs) (err error) {
 	find := func() (stories []*story, err error) {
 		ids, err := sessionsMeant(c.operands, d, seen)
 		for _, id := range ids {
-			stories = append(stories, p.newStory(stateDir(d.state).session(id)))
+			stories = append(stories, p.newStory(d.state.session(id)))
 		}
 		return stories, err
 	}

@@ -457,10 +457,10 @@ func TestSharesCache(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Setenv(cacheVariable, strings.TrimPrefix(cmp.Or(c.left, "1"), "-"))
-			request := reviewRequest{cacheMissed: c.missed}
+			request, past := reviewRequest{}, &history{Reviews: []review{{outcome: outcome{CacheMissed: c.missed}}, {}}}
 			request.model, request.modelID, request.context = "m", c.id, cmp.Or(c.context, 100_000)
 			config := &configuration{Supervisor: supervisorConfig{Model: c.model, KeepCache: c.forced}}
-			expectIs(t, "shares", sharesCache(config, request, c.launched, os.Environ()), c.want)
+			expectIs(t, "shares", sharesCache(config, &request, past, c.launched, os.Environ()), c.want)
 		})
 	}
 }

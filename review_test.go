@@ -640,11 +640,12 @@ var aSecret = "gh" + "p_" + run62(36, "a secret")
 func testHook(t *testing.T, event string) *hook {
 	t.Helper()
 	dir := t.TempDir()
-	d := dirs{env: setEnv(os.Environ(), claudeVariable, "/bin/sh"), here: dir, claude: dir, ccc: dir, state: filepath.Join(dir, "ccc")}
-	check(t, stateDir(d.state).create())
-	h := &hook{supervision: supervision{dirs: d, project: dir, config: defaultConfig(), session: stateDir(d.state).session(testSession)},
+	d := dirs{env: setEnv(os.Environ(), claudeVariable, "/bin/sh"), here: dir, claude: dir, ccc: dir, state: stateDir(filepath.Join(dir, "ccc"))}
+	check(t, d.state.create())
+	h := &hook{supervision: supervision{dirs: d, project: dir, config: defaultConfig(), session: d.state.session(testSession)},
 		event: &hookEvent{SessionID: testSession, HookEventName: event, Cwd: dir}, caller: caller{fromShell: true}}
-	h.mode = func() mode { return modeOn }
+	h.present = func() mode { return modeOn }
+	h.past, _ = h.session.readHistory()
 	return h
 }
 
@@ -766,7 +767,7 @@ func TestHookRequest(t *testing.T) {
 		return all
 	}
 	r := request() // without a transcript
-	if !r.unconfirmed || !r.inPlanMode || r.question != nil || r.here != "/agent" || r.lastMessage != "done" || len(r.tasks) != 1 || r.refusal.Feedback != "a secret" || r.openFeedback != "a secret" || !r.requests[0].isPrompt || r.change.started != "" || r.change.history == nil {
+	if !r.unconfirmed || !r.inPlanMode || r.question != nil || r.here != "/agent" || r.lastMessage != "done" || len(r.tasks) != 1 || r.refusal.Feedback != "a secret" || !r.requests[0].isPrompt || r.began() != "" {
 		t.Errorf("%+v", r)
 	}
 	expectEqual(t, "the timeline's prompts", words(r), []string{"one", "two"})
@@ -775,12 +776,12 @@ func TestHookRequest(t *testing.T) {
 	h.event.TranscriptPath = filepath.Join(t.TempDir(), "t.jsonl")
 	check(t, os.WriteFile(h.event.TranscriptPath, []byte(userLine("1", "", "first", `,"timestamp":"2026-01-02T03:04:05Z"`)+"\n"+userLine("2", "1", "two")+"\n"+agentLine("3", "2", "done")+"\n"), 0o600))
 	r = request()
-	if r.unconfirmed || r.change.started != "2026-01-02T03:04:05Z" {
+	if r.unconfirmed || r.began() != "2026-01-02T03:04:05Z" {
 		t.Errorf("with its transcript: %+v", r)
 	}
 	expectEqual(t, "the transcript's requests", words(r), []string{"first", "two"})
 	add(record{Kind: kindEnd, Event: eventStop, Review: "s", outcome: outcome{Verdict: verdictAllow}})
-	if r = request(); r.refusal.Feedback != "a secret" || r.openFeedback != "" {
+	if r = request(); r.refusal.Feedback != "a secret" {
 		t.Errorf("approved since: %+v", r)
 	}
 	h.event.HookEventName, h.event.PermissionMode, h.event.ToolUseID = eventPreToolUse, "default", ""
@@ -854,7 +855,7 @@ func TestHookWords(t *testing.T) {
 		"another":                       {words: "No response requested."},
 		"a third":                       {words: "None"},
 		"a placeholder with words":      {words: "None of the tests pass.", feedback: "None of the tests pass."},
-		"by hand":                       {words: "fix it", event: eventReview, feedback: "fix it"},
+		"by hand":                       {words: "fix it", event: eventReview, unread: 2, feedback: "fix it"},
 		"an approval by hand":           {words: approves, event: eventReview, feedback: approves},
 		"nothing by hand":               {event: eventReview},
 		"to a question":                 {words: "fix it", question: true, why: say(noVerdict, "fix it")},
@@ -864,11 +865,11 @@ func TestHookWords(t *testing.T) {
 		"the cache and a first refusal": {words: "fix it", way: "cache", feedback: "fix it"},
 	} {
 		entry := review{Event: test.event, Way: test.way, outcome: outcome{Feedback: test.words}}
-		request := reviewRequest{withoutVerdict: test.unread}
 		if test.question {
-			request.question = []byte("{}")
+			entry.Event = eventPreToolUse
 		}
-		err := h.takeWords(&entry, request)
+		h.past = &history{Reviews: slices.Repeat([]review{{Event: eventStop, Ended: now(), outcome: outcome{NoVerdict: true}}}, test.unread)}
+		err := h.takeWords(&entry)
 		if test.why != "" {
 			if err == nil || !strings.Contains(err.Error(), test.why) || entry.NoVerdict || entry.Verdict != "" {
 				t.Errorf("%s: %v, want %s; %+v", name, err, test.why, entry)
@@ -967,7 +968,7 @@ func TestHookPlanned(t *testing.T) {
 		request := reviewRequest{project: h.project, tree: at(cmp.Or(test.tree, "project"))}
 		request.version, request.model, request.conversation.dirs = "2.1.330", "answering", []string{at("typed"), at("added")}
 		request.modelID, request.switched = test.id, test.switched
-		plan, err := h.plan(ctx, "judge it", request)
+		plan, err := h.plan(ctx, "judge it", &request)
 		check(t, err)
 		expectIs(t, test.name+": the model", plan.config.Model, test.want)
 		var short []string
@@ -979,7 +980,7 @@ func TestHookPlanned(t *testing.T) {
 			readable = "tree added typed project"
 		}
 		expectIs(t, test.name+": the directories", strings.Join(short, " "), readable)
-		if plan.session != testSession || plan.prompt != "judge it" || plan.request.seconds > 90 || plan.request.seconds < 60 || plan.request.noCopy != errTryOff.zh || plan.request.tryCommand != "" || lookupEnv(plan.env, reviewerVariable) != "1" || plan.shares {
+		if plan.session != testSession || plan.prompt != "judge it" || request.seconds > 90 || request.seconds < 60 || request.noCopy != errTryOff.zh || request.tryCommand != "" || lookupEnv(plan.env, reviewerVariable) != "1" || plan.shares {
 			t.Errorf("%s: %+v", test.name, plan)
 		}
 		url := ""
@@ -990,19 +991,19 @@ func TestHookPlanned(t *testing.T) {
 	}
 	h, request := testHook(t, eventStop), reviewRequest{}
 	request.version = "2.1.199"
-	if plan, err := h.plan(ctx, "", request); plan != nil || err == nil || err.Error() != say(clientTooOld, "2.1.199", "2.1.200", updateClaude) {
+	if plan, err := h.plan(ctx, "", &request); plan != nil || err == nil || err.Error() != say(clientTooOld, "2.1.199", "2.1.200", updateClaude) {
 		t.Errorf("a client that is too old: %v", err)
 	}
 	request.version = "2.1.330"
 	h.config.Supervisor.Provider = "b"
 	h.dirs.env = setEnv(h.dirs.env, providerVariable, "")
 	h.config.Providers = map[string]*provider{"b": {name: "b", Env: map[string]envText{"ANTHROPIC_AUTH_TOKEN": "${NO_SUCH_TOKEN}"}}}
-	if plan, err := h.plan(ctx, "", request); plan != nil || err == nil || !strings.Contains(err.Error(), "NO_SUCH_TOKEN") {
+	if plan, err := h.plan(ctx, "", &request); plan != nil || err == nil || !strings.Contains(err.Error(), "NO_SUCH_TOKEN") {
 		t.Errorf("a provider without its token: %v", err)
 	}
 	h.config.Providers["b"].Env = map[string]envText{"ANTHROPIC_BASE_URL": "https://b"}
 	check(t, os.WriteFile(h.dirs.settingsFile(), []byte(`{"apiKeyHelper":"echo k"}`), 0o600))
-	if plan, err := h.plan(ctx, "", request); plan != nil || err == nil || !strings.Contains(err.Error(), "settings.json: apiKeyHelper\n") {
+	if plan, err := h.plan(ctx, "", &request); plan != nil || err == nil || !strings.Contains(err.Error(), "settings.json: apiKeyHelper\n") {
 		t.Errorf("what overrides it: %v", err)
 	}
 }
@@ -1053,11 +1054,10 @@ func stderrOf(t *testing.T, write func()) string {
 // What is recorded of a review when it begins: whose end is its own, its time, and what the reviewer gets.
 func TestHookBegun(t *testing.T) {
 	h := testHook(t, eventPreToolUse)
-	h.past = &history{}
 	h.dirs.env = setEnv(h.dirs.env, claudeVariable, "/none") // it begins, and fails
 	ctx, cancel := context.WithTimeout(context.Background(), time.Hour)
 	defer cancel()
-	request := reviewRequest{question: []byte(`{"questions":[{"question":"Which?"}]}`), lastMessage: "all done " + strings.Repeat("x", 2000), change: changeOf{history: h.past}}
+	request := reviewRequest{question: []byte(`{"questions":[{"question":"Which?"}]}`), lastMessage: "all done " + strings.Repeat("x", 2000)}
 	request.requests = []userRequest{{words: "one"}, {words: "two" + strings.Repeat("x", 4000)}}
 	given := newReview(eventPreToolUse)
 	given.Iteration, given.Limit = 2, 10
@@ -1130,12 +1130,12 @@ func TestHookEnded(t *testing.T) {
 		expectIs(t, s, context.Cause(ctx), error(errUserEnded))
 		cancel()
 	}
-	h.mode = func() mode { return modeOff }
+	h.present = func() mode { return modeOff }
 	ctx, cancel = h.untilEnded(time.Minute, late)
 	<-ctx.Done()
 	expectIs(t, "switched off", context.Cause(ctx), error(errSwitchedOff))
 	cancel()
-	h.mode = func() mode { return modeOn }
+	h.present = func() mode { return modeOn }
 	ctx, cancel = h.untilEnded(time.Minute, late)
 	cancel()
 	if ctx.Err() == nil {

@@ -118,14 +118,14 @@ type summary struct {
 
 // summarizeAll returns the sessions, newest first, without those in seen.
 func summarizeAll(d dirs, seen map[string]bool) ([]summary, error) {
-	ids, err := stateDir(d.state).sessions()
+	ids, err := d.state.sessions()
 	config, _ := loadConfig(d) // a broken one is no reason not to show the rest
 	all := []summary{}
 	for _, id := range ids {
 		if seen[id] {
 			continue
 		}
-		s := summarize(stateDir(d.state).session(id), config)
+		s := summarize(d.state.session(id), config)
 		if s.err != nil || !s.UpdatedAt.IsZero() {
 			all = append(all, s)
 		}
@@ -209,21 +209,21 @@ func (s summary) verdictText() string {
 // the words of the request are cut. The mode is shown where one of the sessions has another than on. A review
 // that runs takes the place of verdict and time.
 func showTable(s *screen, sessions []summary) {
-	const mode, result, when, request = 1, 3, 4, 7 // columns of statusHeads
+	const modeColumn, result, when, request = 1, 3, 4, 7 // columns of statusHeads
 	rows, widths := make([][]string, 1, len(sessions)+1), make([]int, len(statusHeads))
 	for _, head := range statusHeads {
 		rows[0] = append(rows[0], say(head))
 	}
 	hasMode := func(session summary) bool { return say(modeCells[session.Mode]) != "" }
 	if !slices.ContainsFunc(sessions, hasMode) {
-		rows[0][mode] = ""
+		rows[0][modeColumn] = ""
 	}
 	for _, session := range sessions {
 		used := fmt.Sprintf("%d/%d", session.Count, session.Limit)
 		row := []string{session.shortID(), say(modeCells[session.Mode]), used, session.verdictName(),
 			session.verdictAge(), dollars(session.CostUSD), pathFrom("", session.Project), session.Request}
 		for column := range row {
-			if row[column] = oneLine(row[column]); column != mode {
+			if row[column] = oneLine(row[column]); column != modeColumn {
 				row[column] = cmp.Or(row[column], "-")
 			}
 		}
@@ -330,11 +330,11 @@ func statusline(stdin io.Reader, d dirs) (string, error) {
 		return "", fmt.Errorf("reading Claude Code's status: %w", err)
 	}
 	config, _ := loadConfig(d)
-	known := stateDir(d.state).session(input.SessionID)
+	known := d.state.session(input.SessionID)
 	s := summarize(known, config)
 	state, _ := known.readState()
-	mode := state.modeIn(callerOf(clientAncestry(), d.env)).under(config.Supervisor.Observe)
-	isOn := mode != modeOff
+	present := state.modeIn(callerOf(clientAncestry(), d.env)).under(config.Supervisor.Observe)
+	isOn := present != modeOff
 	hooks, err := findHooks(d)
 	switch {
 	case isOn && err == nil && len(hooks.programs) == 0: // removed while the session runs
@@ -347,7 +347,7 @@ func statusline(stdin io.Reader, d dirs) (string, error) {
 		return joined(s.lastLine(), dollars(s.CostUSD)), s.err
 	}
 	how := say(supervisedNow, s.Count, s.Limit)
-	if mode == modeObserve {
+	if present == modeObserve {
 		how = say(observedNow)
 	}
 	return joined(how, s.lastLine(), dollars(s.CostUSD)), s.err
