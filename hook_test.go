@@ -476,7 +476,7 @@ func TestSessionLimit(t *testing.T) {
 	}
 	expectEqual(t, "the verdicts", box.timelineVerdicts(), append(slices.Repeat([]verdict{verdictBlock}, 10), verdictLimit))
 	_, end, _ := strings.Cut(box.ccc("log"), verdictName(verdictLimit)) // the agent's last words are told there, too
-	expectIn(t, "ccc log at the limit", end, "Agent Done.")
+	expectIn(t, "ccc log at the limit", end, "Agent：Done.")
 }
 
 func TestSessionQuestion(t *testing.T) {

@@ -83,7 +83,7 @@ func TestRealClientFollow(t *testing.T) {
 		await(t, output, "用户\n    the second request\n")
 		api.await(t, "review", 2, 120*time.Second)
 		tty.shows(10*time.Second, func(string) bool { return strings.Count(output(), "审查 1/10 通过\n") == 2 })
-		if got := output(); strings.Count(got, "审查 1/10 通过\n") != 2 || strings.Count(got, "the first request") != 1 || strings.Contains(got, "提示词 ") {
+		if got := output(); strings.Count(got, "审查 1/10 通过\n") != 2 || strings.Count(got, "the first request") != 1 || strings.Contains(got, "提示词：") {
 			t.Errorf("it says\n%s", got)
 		}
 	})

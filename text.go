@@ -360,7 +360,7 @@ var (
 	questionPassed = words{"问题直接交给用户", "The question went to the user without a review"}
 	linesCounted   = words{"行", "line"}
 	// The first column of the facts of a review.
-	leadFormat   = words{"%s ", "%-9s"}
+	leadFormat   = words{"%s：", "%-9s"}
 	leadAsked    = words{"用户", "user"}
 	leadSaid     = words{"Agent", "agent"}
 	leadAsks     = words{"提问", "asks"}
