@@ -137,7 +137,7 @@ func TestRealClientLanguage(t *testing.T) {
 		box.vars = append(box.vars, "LANG=zh_CN.UTF-8")
 		tty = box.start()
 		tty.prompt("first request")
-		tty.waitFor("本会话受监督：每项要求最多审查 10 次", 90*time.Second)
+		tty.waitFor("本会话受监督 每项要求最多审查 10 次", 90*time.Second)
 		tty.waitFor("[SUPERVISOR] 正在审查工作", 90*time.Second)
 		tty.waitFor("审查者给你的留言：rotate the key yourself", 90*time.Second)
 	})

@@ -177,19 +177,19 @@ $ARGUMENTS
 
 // The hook's answers. [SUPERVISOR] comes before each.
 var (
-	// At the start of a session. Claude Code wraps at blanks only: in Chinese each sentence is a line.
-	// count of reviews, introducedProvider or nothing
-	introduction       = words{"本会话受监督：每项要求最多审查 %s%s", "This session is supervised: up to %s per request%s."}
+	// Claude Code wraps them at blanks only, so in Chinese each sentence is a line. First those at the start
+	// of a session: count of reviews, introducedProvider or nothing
+	introduction       = words{"本会话受监督\n每项要求最多审查 %s%s", "This session is supervised: up to %s per request%s."}
 	introducedProvider = words{"（提供商 %s）", " (provider %s)"}
 	introducedNoCopy   = words{"\n这里不能建副本，审查者只能读文件；解决办法：ccc doctor",
 		"\nNo copy can be made here, so the reviewer can only read: ccc doctor has the fix."}
 	introducedLog = words{"\n实时查看：ccc log -f", " To watch: ccc log -f"}
 	// cause, advice
-	reviewFailed = words{"这次审查没能完成，Agent 的工作未经检查。原因：%s\n%s",
+	reviewFailed = words{"这次审查没能完成，Agent 的工作未经检查。\n原因：%s\n%s",
 		"There was no review, so nobody checked the agent's work. Cause: %s\n%s"}
-	earlierFailed = words{"上次审查没能完成，Agent 的工作未经检查。原因：%s\n%s",
+	earlierFailed = words{"上次审查没能完成，Agent 的工作未经检查。\n原因：%s\n%s",
 		"There was no review of the last stop, so nobody checked the agent's work. Cause: %s\n%s"}
-	adviceContinue = words{"发一条“继续”，它停下时会再审，或者运行 ccc review；仍不行请运行 ccc doctor，详情见 ccc log",
+	adviceContinue = words{"发一条“继续”，它停下时会再审，或者运行 ccc review。\n仍不行请运行 ccc doctor，详情见 ccc log",
 		"Send \"continue\", and the agent is reviewed when it stops, or run ccc review. " +
 			"If that fails too, run ccc doctor. Details: ccc log"}
 	adviceLog    = words{"详情见 ccc log", "Details: ccc log"}
@@ -199,7 +199,7 @@ var (
 		"The conversation is too long for the reviewer: run /compact first, then send \"continue\""}
 	earlierCancelled = words{"上次审查已取消（%s），Agent 的工作未经检查。", // cause
 		"The last review was cancelled (%s): nobody checked the agent's work."}
-	questionUnreviewed = words{"这个提问没能审查，直接交给了你。原因：%s\n详情见 ccc log", // cause
+	questionUnreviewed = words{"这个提问没能审查，直接交给了你。\n原因：%s\n详情见 ccc log", // cause
 		"This question went to you without a review. Cause: %s\nDetails: ccc log"}
 	// Above the questions, and below them.
 	questionAnswered = words{"审查者（不是你）回答了 Agent 的提问：",
@@ -211,7 +211,7 @@ var (
 		"The limit of %s is reached; there are no more for this request"}
 	limitQuestion = words{"这项要求的 %s审查已用完，这个提问没有审查。",
 		"The limit of %s is reached: this question was not reviewed."}
-	limitStop = words{"这项要求的 %s审查已用完，这次停下没有再审。你再发消息会重新计数。",
+	limitStop = words{"这项要求的 %s审查已用完，这次停下没有再审。\n你再发消息会重新计数。",
 		"The limit of %s is reached: this stop was not reviewed. Your next prompt gives new reviews."}
 	feedbackStillOpen = words{"上次的反馈还没有解决：%s", "The last feedback is still open: %s"}
 	leftToUser        = words{"审查者给你的留言：%s", "The reviewer leaves this to you: %s"}
@@ -225,19 +225,20 @@ var (
 	modeHow          = words{"打开：/supervisor on；关闭：/supervisor off",
 		"To switch it: /supervisor on, /supervisor off"}
 	modeUnclear = words{
-		"不明白“/supervisor %s”。可用的写法：/supervisor on（打开）、/supervisor off（关闭）、/supervisor（显示当前状态）、" +
+		"不明白“/supervisor %s”。\n可用的写法：/supervisor on（打开）、/supervisor off（关闭）、/supervisor（显示当前状态）、" +
 			"/supervisor 加上任务内容",
 		"\"/supervisor %s\" is not understood. You can type: /supervisor on, /supervisor off, /supervisor " +
 			"(shows how it stands), /supervisor and a task"}
 	modeNotForAgent = words{
-		"开关监督由用户决定，不由 Agent 决定。在你自己的终端里可以运行 ccc supervisor-mode off 或 on。",
+		"开关监督由用户决定，不由 Agent 决定。\n在你自己的终端里可以运行 ccc supervisor-mode off 或 on。",
 		"Only the user switches supervision, not the agent. In a terminal of your own: " +
 			"ccc supervisor-mode off, or on"}
 	modeFailed = words{"无法切换监督：%s", "Supervision could not be switched: %s"}
-	modeOn     = words{"监督已打开：Agent 每次停下之前都要先经过审查，每项要求最多 %s。只对本会话有效；/clear 之后恢复为启动时的状态。", // count of reviews
+	modeOn     = words{"监督已打开：Agent 每次停下之前都要先经过审查，每项要求最多 %s。\n" + // count of reviews
+		"只对本会话有效；/clear 之后恢复为启动时的状态。",
 		"Supervision is on: the agent is reviewed before it stops, up to %s per request. " +
 			"For this session; after /clear it is as it was started."}
-	modeOff = words{"监督已关闭：Agent 停下时不再审查。只对本会话有效；/clear 之后恢复为启动时的状态。",
+	modeOff = words{"监督已关闭：Agent 停下时不再审查。\n只对本会话有效；/clear 之后恢复为启动时的状态。",
 		"Supervision is off: the agent stops without a review. For this session; " +
 			"after /clear it is as it was started."}
 )
