@@ -237,6 +237,9 @@ func TestQuestionShown(t *testing.T) {
 				box.reviews(test.review)
 				got := box.hook(box.event(eventPreToolUse, twice))
 				expectIs(t, "the answer", regexp.MustCompile(`[\d.]+ 秒 · \$[\d.]+`).ReplaceAllString(got.stdout, "SECONDS"), want)
+				expectIn(t, "stderr", got.stderr, map[string]string{"answered": "[SUPERVISOR] 正在审查提问...\n", "let through": "[SUPERVISOR] 问题交给用户\n"}[test.name],
+					map[string]string{"answered": "[SUPERVISOR] 提问退回\nuse SQLite\nAgent 将根据反馈继续工作\n"}[test.name])
+				expectNotIn(t, "stderr", got.stderr, "正在审查工作", "[SUPERVISOR] 任务")
 			}
 		})
 	}

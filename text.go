@@ -288,6 +288,9 @@ var (
 	finished          = words{"[SUPERVISOR] 任务已完成\n允许停止", "[SUPERVISOR] Task finished\nThe agent may stop"}
 	unfinished        = words{"[SUPERVISOR] 任务未完成\n%s\nAgent 将根据反馈继续工作",
 		"[SUPERVISOR] Task not finished\n%s\nThe agent goes on with this feedback"}
+	questionToUser   = words{"[SUPERVISOR] 问题交给用户", "[SUPERVISOR] The question goes to the user"}
+	questionSentBack = words{"[SUPERVISOR] 提问退回\n%s\nAgent 将根据反馈继续工作",
+		"[SUPERVISOR] Question sent back\n%s\nThe agent goes on with this feedback"}
 	limitSkipped = words{"[SUPERVISOR] 已达到审查次数上限 %d/%[1]d，允许停止",
 		"[SUPERVISOR] Limit of reviews reached, %d/%[1]d: the agent may stop"}
 )
