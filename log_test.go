@@ -494,6 +494,8 @@ func TestLogEnds(t *testing.T) {
 			t.Errorf("%s:\n%s", name, got)
 		}
 	}
+	box.timelineOf(testSession, end(verdictFailed, func(r *record) { r.Event, r.Iteration, r.Feedback = eventReview, 0, "" }))
+	expectIn(t, "by hand, not reviewed", box.ccc("log", testSession), "\n03:04:00 No review\n    reason   why\n")
 	// Why there was no look, why there was no copy, and the rules, are told where they change, and told again where they change back.
 	same := func(unseen, rules, noCopy string) record {
 		return end(verdictAllow, func(r *record) {

@@ -248,7 +248,7 @@ func TestQuestionShown(t *testing.T) {
 // What the receipt is made of where a disk was full: what the reviewer did is known from the timeline alone.
 func TestReceiptUnrecorded(t *testing.T) {
 	for _, isRecorded := range []bool{true, false} {
-		h, want := testHook(t, eventReview), "审查 通过"
+		h, want := testHook(t, eventReview), "审查：通过"
 		r := review{ID: "r", Event: eventReview, outcome: outcome{Verdict: verdictAllow}}
 		if isRecorded {
 			want += " · " + receiptRead.zh
@@ -697,7 +697,7 @@ func TestHookDecision(t *testing.T) {
 	h := testHook(t, eventStop)
 	limit := review{Event: eventStop, Limit: 10, outcome: outcome{Verdict: verdictLimit}}
 	expectNotIn(t, "without open feedback", h.event.message(limit), "还没有解决")
-	expectIs(t, "an approval without words", h.event.message(review{Event: eventStop, outcome: outcome{Verdict: verdictAllow}}), "审查 通过")
+	expectIs(t, "an approval without words", h.event.message(review{Event: eventStop, outcome: outcome{Verdict: verdictAllow}}), "审查：通过")
 	for cause, want := range map[string]words{"API Error: 529": adviceContinue, "PROMPT is too long": adviceCompact, "": adviceContinue,
 		say(notStarted, say(directoryGone, "/x")): adviceLog, say(notStarted, "x"): adviceContinue, noConversation + " x": adviceLog} {
 		expectIs(t, cause, adviceFor(cause), want.zh)

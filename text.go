@@ -349,6 +349,7 @@ var (
 	byOutside         = words{"会话之外（ccc supervisor-mode）", "ccc supervisor-mode, outside the session"}
 	byAgent           = words{"Agent（ccc supervisor-mode）", "the agent (ccc supervisor-mode)"}
 	titleReview       = words{"审查", "Review"}
+	titleNone         = words{"审查未完成", "No review"}
 	titleQuestion     = words{"提问审查", "Review of a question"}
 	tokensUsed        = words{"token：未命中缓存 %s，命中 %s，输出 %s", "tokens: %s new, %s cached, %s out"}
 	agentsCache       = words{"提示缓存：沿用 Agent 的", "prompt cache: the agent's"}
@@ -418,6 +419,7 @@ var (
 
 // Receipts, ccc verdict, ccc report.
 var (
+	unnumberedHead  = words{"%s：%s", "%s %s"} // title and verdict of a review without a number
 	moreRuns        = words{"次运行未列出", "more run"}
 	receiptRead     = words{"只读了文件，没有运行命令", "only files were read, nothing was run"}
 	receiptRefused  = words{"审查者的调用都被 Claude Code 拒绝", "Claude Code refused all its calls"}
