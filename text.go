@@ -310,8 +310,11 @@ var (
 	sessionRuns       = words{"%s 正在运行：%s", "%s is running: %s"}
 	sessionUnreviewed = words{"%s 未审成：%s", "%s was not reviewed: %s"}
 	linesNotRead      = words{"由 ccc 1.x 记录，不再读取：%s", "Recorded by ccc 1.x, not read: %s"} // sessions
-	moreSessions      = words{"还有 %d 个会话：ccc status --all", "%d more: ccc status --all"}
-	verdictNames      = map[string]words{
+	// count of reviews, how many sent back, monthCost or nothing, minutes
+	monthOfReviews = words{"30 天内 %s审查：退回 %d 次%s，%d 分钟", "%s in 30 days: %d sent back%s, %d min"}
+	monthCost      = words{"，%s", ", %s"}
+	moreSessions   = words{"还有 %d 个会话：ccc status --all", "%d more: ccc status --all"}
+	verdictNames   = map[string]words{
 		"block": {"退回", "sent back"}, "allow": {"通过", "approved"}, "failed": {"未审成", "not reviewed"},
 		"limit": {"次数用完", "limit reached"}, "cancelled": {"已取消", "cancelled"},
 		"reviewing": {"审查中", "reviewing"},
