@@ -75,10 +75,13 @@ func (s *supervision) review(ctx context.Context, r review, request reviewReques
 	if call.shares {
 		r.Way = "cache"
 	}
-	path := s.session.byHandFile()
+	path, title := s.session.byHandFile(), reviewing
+	if r.Event == eventPreToolUse {
+		title = reviewingQuestion
+	}
 	if r.Event != eventReview { // ccc review has printed its own
 		path = s.session.outputFile()
-		s.print(say(reviewing)+"...", say(detailsIn, path))
+		s.print(say(title)+"...", say(detailsIn, path))
 	}
 	s.log("review started", "iteration", r.reviewNumber(), "prompt_source", in.Source)
 	if r.NoCopy != "" {
@@ -156,14 +159,19 @@ func (s *supervision) endReview(r review, err error) review {
 		r.Feedback = cmp.Or(r.Feedback, say(defaultFeedback))
 	}
 	r.Ended = now()
+	isQuestion := r.Event == eventPreToolUse
 	switch {
 	case r.Event == eventReview: // ccc review prints it, and no agent goes on or stops
 	case err != nil:
 		fmt.Fprintln(os.Stderr, "ccc: no review:", printable(redact(r.Error))) // it may quote a key
+	case r.Verdict == verdictAllow && isQuestion:
+		s.print(say(questionToUser))
 	case r.Verdict == verdictAllow:
 		s.print(say(finished))
 	case r.Verdict == verdictBlock && r.Observed:
 		s.print(say(unfinishedObserved, printable(r.Feedback)))
+	case r.Verdict == verdictBlock && isQuestion:
+		s.print(say(questionSentBack, printable(r.Feedback)))
 	case r.Verdict == verdictBlock:
 		s.print(say(unfinished, printable(r.Feedback)))
 	}

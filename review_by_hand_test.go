@@ -186,7 +186,7 @@ func TestByHandSays(t *testing.T) {
 	elsewhere.Dir = box.home
 	got = box.finish(elsewhere, 30*time.Second)
 	expectIs(t, "exit code from elsewhere", got.code, 4)
-	expectIn(t, "from elsewhere", got.stdout, "not reviewed\nsettings override the provider b, or send it what is yours:\n     "+box.work+"/.claude/settings.json: env.ANTHROPIC_MODEL\n")
+	expectIn(t, "from elsewhere", got.stdout, "No review\nsettings override the provider b, or send it what is yours:\n     "+box.work+"/.claude/settings.json: env.ANTHROPIC_MODEL\n")
 	box.write(".claude/ccc.json", 0o600, `{"x":1}`)
 	expectIn(t, "a broken ccc.json", review(4).stderr, "ccc.json")
 }

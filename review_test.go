@@ -32,9 +32,9 @@ func TestShown(t *testing.T) {
 	}{
 		{"approved", "", allows(""), "审查 1/8 通过 · "},
 		{"left_to_the_user", "", allows("rotate the key"), "审查者给你的留言：rotate the key"},
-		{"failed", "", fails("API Error: 529"), "这次审查没能完成，Agent 的工作未经检查。原因：审查者报错：API Error: 529\\n发一条“继续”，它停下时会再审，或者运行 ccc review；仍不行请运行 ccc doctor"},
+		{"failed", "", fails("API Error: 529"), "这次审查没能完成，Agent 的工作未经检查。\\n原因：审查者报错：API Error: 529\\n发一条“继续”，它停下时会再审，或者运行 ccc review。\\n仍不行请运行 ccc doctor"},
 		{"too_long", "", fails("Prompt is too long"), "原因：审查者报错：Prompt is too long\\n对话太长，审查者读不下：先运行 /compact，再发一条“继续”\"}"},
-		{"limit", stateText(testSession, 10, ""), allows(""), `"[SUPERVISOR] 这项要求的 8 次审查已用完，这次停下没有再审。你再发消息会重新计数。"`},
+		{"limit", stateText(testSession, 10, ""), allows(""), `"[SUPERVISOR] 这项要求的 8 次审查已用完，这次停下没有再审。\n你再发消息会重新计数。"`},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -87,7 +87,7 @@ func TestShownAtLimit(t *testing.T) {
 	box.reviews(blocks("two tests fail"))
 	box.submit("fix it")
 	box.stop("")
-	const want = `{"systemMessage":"[SUPERVISOR] 这项要求的 1 次审查已用完，这次停下没有再审。你再发消息会重新计数。\n上次的反馈还没有解决：two tests fail"}` + "\n"
+	const want = `{"systemMessage":"[SUPERVISOR] 这项要求的 1 次审查已用完，这次停下没有再审。\n你再发消息会重新计数。\n上次的反馈还没有解决：two tests fail"}` + "\n"
 	expectEnd(t, "the stop at the limit", box.stop(inTurn), 0, want, "")
 	// A review that failed has settled nothing.
 	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"max_iterations":2}}`)
@@ -121,7 +121,7 @@ func TestIntroduced(t *testing.T) {
 	box.inSession()
 	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"max_iterations":3}}`)
 	box.vars = append(box.vars, "CCC_PROVIDER=kimi")
-	const supervised, watch = `{"systemMessage":"[SUPERVISOR] 本会话受监督：每项要求最多审查 3 次（提供商 kimi）`, `\n实时查看：ccc log -f"}` + "\n"
+	const supervised, watch = `{"systemMessage":"[SUPERVISOR] 本会话受监督\n每项要求最多审查 3 次（提供商 kimi）`, `\n实时查看：ccc log -f"}` + "\n"
 	expectStart := func(source, want string) {
 		t.Helper()
 		got := box.hook(box.event(eventStart, `"source":"`+source+`"`))
@@ -155,7 +155,7 @@ func TestIntroduced(t *testing.T) {
 // question, which the user has answered.
 func TestUntold(t *testing.T) {
 	t.Parallel()
-	killed, cancelled := "上次审查没能完成，Agent 的工作未经检查。原因：审查期间 ccc 被强行结束", "上次审查已取消（按了 Esc 或 Ctrl-C，或者 Claude Code 退出了），Agent 的工作未经检查。"
+	killed, cancelled := "上次审查没能完成，Agent 的工作未经检查。\\n原因：审查期间 ccc 被强行结束", "上次审查已取消（按了 Esc 或 Ctrl-C，或者 Claude Code 退出了），Agent 的工作未经检查。"
 	for name, test := range map[string]struct {
 		members string // of a question
 		signal  syscall.Signal
@@ -221,7 +221,7 @@ func TestQuestionShown(t *testing.T) {
 			toolOutput("allow", "back it up")},
 		{"limit", stateText(testSession, 10, ""), allows(""), strings.TrimSuffix(toolOutput("allow", "这项要求的审查次数已用完（8 次）"), "}\n") +
 			`,"systemMessage":"[SUPERVISOR] 这项要求的 8 次审查已用完，这个提问没有审查。"}`, toolOutput("allow", "这项要求的审查次数已用完（10 次）")},
-		{"failed", "", fails("API Error: 529"), `{"systemMessage":"[SUPERVISOR] 这个提问没能审查，直接交给了你。原因：审查者报错：API Error: 529\n详情见 ccc log"}`, ""},
+		{"failed", "", fails("API Error: 529"), `{"systemMessage":"[SUPERVISOR] 这个提问没能审查，直接交给了你。\n原因：审查者报错：API Error: 529\n详情见 ccc log"}`, ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			for _, byHand := range []bool{true, false} {
@@ -237,6 +237,9 @@ func TestQuestionShown(t *testing.T) {
 				box.reviews(test.review)
 				got := box.hook(box.event(eventPreToolUse, twice))
 				expectIs(t, "the answer", regexp.MustCompile(`[\d.]+ 秒 · \$[\d.]+`).ReplaceAllString(got.stdout, "SECONDS"), want)
+				expectIn(t, "stderr", got.stderr, map[string]string{"answered": "[SUPERVISOR] 正在审查提问...\n", "let through": "[SUPERVISOR] 问题交给用户\n"}[test.name],
+					map[string]string{"answered": "[SUPERVISOR] 提问退回\nuse SQLite\nAgent 将根据反馈继续工作\n"}[test.name])
+				expectNotIn(t, "stderr", got.stderr, "正在审查工作", "[SUPERVISOR] 任务")
 			}
 		})
 	}
@@ -245,7 +248,7 @@ func TestQuestionShown(t *testing.T) {
 // What the receipt is made of where a disk was full: what the reviewer did is known from the timeline alone.
 func TestReceiptUnrecorded(t *testing.T) {
 	for _, isRecorded := range []bool{true, false} {
-		h, want := testHook(t, eventReview), "审查 通过"
+		h, want := testHook(t, eventReview), "审查：通过"
 		r := review{ID: "r", Event: eventReview, outcome: outcome{Verdict: verdictAllow}}
 		if isRecorded {
 			want += " · " + receiptRead.zh
@@ -668,13 +671,13 @@ func TestHookDecision(t *testing.T) {
 	}{
 		{eventStop, verdictBlock, `{"decision":"block","reason":"words"}`, "审查 1/10 退回"},
 		{eventStop, verdictAllow, "null", "审查 1/10 通过\\n审查者给你的留言：words"},
-		{eventStop, verdictFailed, "null", "这次审查没能完成，Agent 的工作未经检查。原因：why"},
-		{eventStop, verdictLimit, "null", "这项要求的 10 次审查已用完，这次停下没有再审。你再发消息会重新计数。\\n上次的反馈还没有解决：words"},
+		{eventStop, verdictFailed, "null", "这次审查没能完成，Agent 的工作未经检查。\\n原因：why"},
+		{eventStop, verdictLimit, "null", "这项要求的 10 次审查已用完，这次停下没有再审。\\n你再发消息会重新计数。\\n上次的反馈还没有解决：words"},
 		{eventStop, verdictCancelled, "null", ""},
 		{eventPreToolUse, verdictBlock, deny + "}", "审查者（不是你）回答了 Agent 的提问：\\n\\n它的回答：words\\n提问审查 1/10 退回"},
 		{eventPreToolUse, verdictAllow, allow + "}", "提问审查 1/10 通过\\n审查者给你的留言：words"},
 		{eventPreToolUse, verdictLimit, allow + "}", "这项要求的 10 次审查已用完，这个提问没有审查。"},
-		{eventPreToolUse, verdictFailed, "null", "这个提问没能审查，直接交给了你。原因：why"},
+		{eventPreToolUse, verdictFailed, "null", "这个提问没能审查，直接交给了你。\\n原因：why"},
 		{eventPreToolUse, verdictCancelled, "null", ""},
 	} {
 		h := testHook(t, test.event)
@@ -695,7 +698,7 @@ func TestHookDecision(t *testing.T) {
 	h := testHook(t, eventStop)
 	limit := review{Event: eventStop, Limit: 10, outcome: outcome{Verdict: verdictLimit}}
 	expectNotIn(t, "without open feedback", h.event.message(limit), "还没有解决")
-	expectIs(t, "an approval without words", h.event.message(review{Event: eventStop, outcome: outcome{Verdict: verdictAllow}}), "审查 通过")
+	expectIs(t, "an approval without words", h.event.message(review{Event: eventStop, outcome: outcome{Verdict: verdictAllow}}), "审查：通过")
 	for cause, want := range map[string]words{"API Error: 529": adviceContinue, "PROMPT is too long": adviceCompact, "": adviceContinue,
 		say(notStarted, say(directoryGone, "/x")): adviceLog, say(notStarted, "x"): adviceContinue, noConversation + " x": adviceLog} {
 		expectIs(t, cause, adviceFor(cause), want.zh)

@@ -57,6 +57,7 @@ func showStatus(c *invocation, d dirs) error {
 		if newest < 0 {
 			s.writeNothingIn(d.here, len(sessions))
 		}
+		s.writeMonth(sessions, d)
 	}
 	err = s.Flush()
 	if config, _ := loadConfig(d); !c.has("--json") {
@@ -80,6 +81,29 @@ func (s *screen) writeNothingIn(dir string, elsewhere int) {
 	} else {
 		s.writeBlock("", say(noSessionYet, pathFrom("", dir)))
 	}
+}
+
+// writeMonth writes what the reviews of this project came to in the last 30 days, if there were any.
+func (s *screen) writeMonth(sessions []summary, d dirs) {
+	var all spell
+	for _, session := range sessions {
+		if month := session.month; month != (spell{}) && d.isOfProject(session.Project) {
+			all.approved += month.approved
+			all.sentBack += month.sentBack
+			all.costUSD += month.costUSD
+			all.seconds += month.seconds
+		}
+	}
+	n := all.approved + all.sentBack
+	if n == 0 {
+		return
+	}
+	cost := dollars(all.costUSD)
+	if cost != "" {
+		cost = say(monthCost, cost)
+	}
+	minutes := int(math.Ceil(all.seconds / 60))
+	s.writeBlock("", say(monthOfReviews, count(n, reviews), all.sentBack, cost, minutes))
 }
 
 // noticeOld prints on stderr of which sessions lines of ccc 1.x were not read.
@@ -108,12 +132,30 @@ type summary struct {
 	Tokens    tokens     `json:"tokens"`          // of all
 	UpdatedAt time.Time  `json:"updated_at"`      // when ccc last wrote of it
 	Request   string     `json:"request"`         // the first words of the newest request, redacted
+	month     spell      // its reviews of the last 30 days
 	now       string     // Doing as people read it
 	why       string     // why the last stop was not reviewed
 	switched  bool       // the user has switched it on or off
 	hasOld    bool       // what ccc 1.x recorded of it is not read
 	number    string     // of the review that Verdict is of, as in " 1/10"
 	err       error      // what of it can't be read
+}
+
+// A spell is what the reviews of some time came to.
+type spell struct {
+	approved, sentBack int
+	costUSD, seconds   float64 // of those without a verdict, too; a cost that is not known is 0
+}
+
+func (s *spell) add(r review) {
+	s.costUSD += r.CostUSD
+	s.seconds += r.DurationSeconds
+	switch r.Verdict {
+	case verdictAllow:
+		s.approved++
+	case verdictBlock:
+		s.sentBack++
+	}
 }
 
 // summarizeAll returns the sessions, newest first, without those in seen.
@@ -158,6 +200,9 @@ func summarize(known sessionFiles, config *configuration) summary {
 			s.Reviews++
 		case verdictAllow, verdictBlock, verdictCancelled:
 			s.Reviews++
+		}
+		if time.Since(r.Begun) < 30*24*time.Hour {
+			s.month.add(r)
 		}
 	}
 	s.Request = clip(firstLine(redact(h.newestRequest())), 100)

@@ -88,13 +88,15 @@ func (s *supervision) command(operand string) (answer string, isTask bool) {
 	case isTask:
 		return "", true
 	case to == modeOff:
-		return say(switchedOff), false
+		answer = say(switchedOff)
 	case s.present() == modeOn:
-		return say(switchedOn, count(limit, reviews)), false
+		answer = say(switchedOn, count(limit, reviews))
 	case to == modeOn:
-		return say(switchedOnObserved), false
+		answer = say(switchedOnObserved)
+	default:
+		answer = say(switchedToObserve)
 	}
-	return say(switchedToObserve), false
+	return answer + say(switchHolds), false
 }
 
 // supervisorMode is ccc supervisor-mode [on|off|observe] [SESSION]. Without SESSION it is about the newest of the
