@@ -198,6 +198,10 @@ CCC_SUPERVISOR=1, as --supervisor; NO_COLOR.
 	exampleProvider = `{"providers": {"kimi": {"env": {
   "ANTHROPIC_BASE_URL": "https://api.moonshot.cn/anthropic",
   "ANTHROPIC_AUTH_TOKEN": "${KIMI_TOKEN}", "ANTHROPIC_MODEL": "kimi-k2.5",
+  "ANTHROPIC_DEFAULT_OPUS_MODEL": "kimi-k2.5",
+  "ANTHROPIC_DEFAULT_SONNET_MODEL": "kimi-k2.5",
+  "ANTHROPIC_DEFAULT_HAIKU_MODEL": "kimi-k2.5",
+  "CLAUDE_CODE_SUBAGENT_MODEL": "kimi-k2.5",
   "CLAUDE_CODE_MAX_CONTEXT_TOKENS": "262144"}}}}
 `
 )

@@ -152,7 +152,8 @@ func (s *supervision) providerByHand(flag string) (name string, err error) {
 	case name == noProvider:
 		return "", nil
 	case name != "" && s.config.Providers[name] == nil:
-		return "", failure{code: 2, err: fmt.Errorf("review: %w", s.config.unknownProvider(name))}
+		err := fmt.Errorf("review: %w", configFault(s.dirs, s.config.unknownProvider(name)))
+		return "", failure{code: 2, err: err}
 	case known == "" && name != "":
 		s.print(say(reviewingWith, name))
 	}
