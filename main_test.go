@@ -187,8 +187,8 @@ func TestHelp(t *testing.T) {
 	}
 }
 
-// ccc help config lists each key of ccc.json on a line, and its example is a ccc.json with which a launch
-// works.
+// ccc help config lists each key of ccc.json on a line, and its example, which is the guide's too, is a ccc.json
+// with which a launch works.
 func TestHelpConfig(t *testing.T) {
 	var listed, keys []string
 	for _, key := range configKeys {
@@ -224,6 +224,9 @@ func TestHelpConfig(t *testing.T) {
 		t.Errorf("%s: %+v", example, got)
 	}
 	expectEqual(t, "the window", box.agentEnv("CLAUDE_CODE_MAX_CONTEXT_TOKENS"), []string{"262144"})
+	for _, guide := range pages[1] {
+		expectIn(t, guide, readPage(t, guide), "```json\n"+strings.TrimSpace(example)+"\n```")
+	}
 }
 
 // A word is taken for the first name that is one letter away from it, or begins with it.

@@ -297,11 +297,10 @@ func TestRealClientReviewersProvider(t *testing.T) {
 	}
 }
 
-// The provider that ccc help config and the guide show works as it stands: its token and its model arrive, that of
-// a subagent of another model too, the cost that Claude Code guesses is no ccc's, and the session does not take
-// the model's context for one of a million tokens. Without the variable for the context the newest client does.
+// The provider that ccc help config and the guide show works as it stands: its token and its model arrive, from a
+// subagent of another model too, and Claude Code takes its window for the model's, which it does not know, and does
+// not assume another (2.1.332, where the variable is missing: "context assumed to be 1m tokens").
 func TestRealClientExampleProvider(t *testing.T) {
-	const assumed = "context assumed to be"
 	forClients(t, nil, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
 		kimi := box.answering(func(r apiRequest) apiReply {
 			for _, tool := range r.Tools {
@@ -319,15 +318,10 @@ func TestRealClientExampleProvider(t *testing.T) {
 		expectIn(t, "the result", got.stdout, `"contextWindow":262144`)
 		isDelegated := func(r apiRequest) bool { return strings.HasSuffix(r.last("user"), "be it") }
 		expectIs(t, "a subagent was asked", slices.ContainsFunc(kimi.requests(""), isDelegated), true)
-		session := func() string {
-			tty := box.open("ccc", "kimi")
-			tty.prompt("hello")
-			tty.waitFor("the answer", 60*time.Second)
-			return tty.screen()
-		}
-		expectNotIn(t, "the screen", session(), assumed)
+		tty := box.open("ccc", "kimi")
+		tty.prompt("hello")
+		tty.waitFor("the answer", 60*time.Second)
+		expectNotIn(t, "the screen", tty.screen(), "context assumed to be", "isn't recognized")
 		expectRequests(t, kimi.requests(""), "token-of-kimi", "kimi-k2.5")
-		box.edit(".claude/ccc.json", "CLAUDE_CODE_MAX_CONTEXT_TOKENS", "UNUSED")
-		t.Log(session())
 	})
 }

@@ -148,10 +148,17 @@ func TestRealClientUnknownModel(t *testing.T) {
 				t.Errorf("$%v, %+v", r.CostUSD, r.Tokens)
 			}
 		}
-		for _, view := range []string{"status", "log", "report", "verdict"} {
-			got := box.run(20*time.Second, "", "ccc", view)
+		ids, err := stateDir(filepath.Join(box.home, ".claude/ccc")).sessions()
+		check(t, err)
+		const prompted = `{"session_id":%q,"hook_event_name":"UserPromptSubmit","prompt":"/supervisor"}`
+		event := fmt.Sprintf(prompted, ids[0])
+		for _, view := range []string{"status", "log", "report", "verdict", "statusline", "supervisor-hook"} {
+			got := box.run(20*time.Second, event, "ccc", view)
 			expectNotIn(t, view, got.stdout+got.stderr, "$", "claude-code:")
+			expectIs(t, view+" shows something", got.stdout+got.stderr != "", true)
 		}
+		expectNotIn(t, "the log for programs", box.run(20*time.Second, "", "ccc", "log", "--json").stdout, "cost_usd")
+		expectIn(t, "the status for programs", box.run(20*time.Second, "", "ccc", "status", "--json").stdout, `"cost_usd":0,`)
 		expectNotIn(t, "the log", box.log(), "cost_usd", "claude-code:")
 	})
 }
