@@ -20,6 +20,7 @@ import (
 type scriptedAPI struct {
 	*httptest.Server
 	answer func(apiRequest) apiReply
+	aside  apiReply // answers what is no step of anybody's work
 	marker string
 
 	mu      sync.Mutex
@@ -52,9 +53,9 @@ func newScriptedAPI(t *testing.T, s script) *scriptedAPI {
 }
 
 // newAnsweringAPI is newScriptedAPI for a test that decides by the request. answer is called for agent and review requests, by
-// many goroutines at once; a side request gets "ok".
+// many goroutines at once; a side request gets "ok", unless the test sets aside.
 func newAnsweringAPI(t *testing.T, marker string, answer func(apiRequest) apiReply) *scriptedAPI {
-	api := &scriptedAPI{answer: answer, marker: marker}
+	api := &scriptedAPI{answer: answer, aside: replyText("ok"), marker: marker}
 	api.Server = httptest.NewServer(http.HandlerFunc(api.serve))
 	t.Cleanup(func() {
 		api.CloseClientConnections()
@@ -208,7 +209,7 @@ func (api *scriptedAPI) message(w http.ResponseWriter, r *http.Request, body []b
 	n := api.replied
 	api.mu.Unlock()
 
-	reply := replyText("ok")
+	reply := api.aside
 	if request.Kind != "side" {
 		reply = api.answer(request)
 		time.Sleep(reply.takes)

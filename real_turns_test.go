@@ -3,11 +3,15 @@ package main
 // Turns that Claude Code itself begins or goes on with, on the real Claude Code.
 
 import (
+	"bytes"
 	"fmt"
+	"image"
+	"image/png"
 	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 )
 
 // loggedPrompts are the user's prompts in the timeline of the one session.
@@ -59,5 +63,53 @@ func TestRealClientTicks(t *testing.T) {
 		expectEqual(t, "the verdicts", box.timelineVerdicts(), want)
 		expectEqual(t, "the requests", requestsOf(t, api.lastReview(t)), []string{"start it"})
 		expectEqual(t, "the user's prompts", box.loggedPrompts(), []string{"start it"})
+	})
+}
+
+// Beside a goal (/goal), which blocks each stop too, both are asked at each stop. A stop that either blocks counts once for Claude Code,
+// which ends the turn behind max_iterations of them; a review that only the goal overrules is an approval, and the count begins anew.
+func TestRealClientGoal(t *testing.T) {
+	for name, want := range map[string][]verdict{
+		"approved":  {verdictAllow, verdictAllow, verdictAllow},
+		"sent back": {verdictBlock, verdictBlock, verdictLimit},
+	} {
+		t.Run(name, func(t *testing.T) {
+			forClients(t, func() script {
+				return script{agent: []apiReply{replyText("the answer")}, reviewer: []apiReply{replyVerdict(want[0] == verdictAllow, "not yet")}}
+			}, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
+				api.aside = replyText(`{"ok": false, "reason": "notes.txt lacks it"}`)
+				box.write(".claude/ccc.json", 0o600, `{"supervisor":{"max_iterations":2}}`)
+				tty := box.start()
+				tty.prompt("/goal notes.txt says done")
+				tty.waitFor("A hook blocked the turn from ending 3 consecutive times", 120*time.Second)
+				expectEqual(t, "the verdicts", box.timelineVerdicts(), want)
+				feedback := strings.Count(strings.Join(api.agentsUserTexts(), "\n"), "notes.txt lacks it")
+				expectIs(t, "how often the agent got what the goal lacks", feedback > 1, true)
+			})
+		})
+	}
+}
+
+// A pasted picture with words is one request, and the reviewer has both.
+func TestRealClientPastedPicture(t *testing.T) {
+	forClients(t, func() script {
+		return script{agent: []apiReply{replyText("the answer")}, reviewer: []apiReply{replyVerdict(true, "")}}
+	}, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
+		var shot bytes.Buffer
+		check(t, png.Encode(&shot, image.NewGray(image.Rect(0, 0, 1, 1))))
+		box.write("../work/shot.png", 0o600, shot.String())
+		tty := box.start()
+		tty.keys("-l", "--", "make it look like this \x1b[200~"+box.work+"/shot.png\x1b[201~")
+		tty.waitFor("[Image #1]", 30*time.Second)
+		tty.keys("-l", "--", " but blue")
+		tty.waitFor("but blue", 30*time.Second)
+		tty.keys("Enter")
+		box.awaitVerdicts(1)
+		requests := requestsOf(t, api.lastReview(t))
+		expectEqual(t, "the requests", requests, box.loggedPrompts())
+		expectIn(t, "the request", requests[0], "make it look like this", "but blue", "[Image #1]")
+		if !bytes.Contains(api.requests("review")[0].Body, []byte(`"type":"image"`)) {
+			t.Error("the reviewer does not have the picture")
+		}
 	})
 }
