@@ -129,33 +129,27 @@ func takeChange(ctx context.Context, dir string, env []string, of changeOf) (c j
 	g, end := gitIn(ctx, reviewLookPatience, c.tree, env)
 	defer end()
 	start := of.history.changeStart(c.tree, of.started)
-	known, err := g.commits("HEAD", "MERGE_HEAD", start.Head, start.behind.Head)
-	if err != nil {
-		c.Unseen = oneLine(err.Error())
-		return c
-	}
-	c.changeBase = g.baseOf(start, known)
-	shared := g.onRemotes(c.base, known["HEAD"], known["MERGE_HEAD"])
 	var s *snapshot
-	if c.look, s, err = g.look(known["HEAD"]); err != nil {
+	var err error
+	if c.look, s, err = g.look(start.Head, start.behind.Head); err != nil {
 		return c
 	}
 	defer s.remove()
-	c.nested, c.dirty = s.nested, s.dirty
-	if err := c.fill(s, start, shared); err != nil {
+	c.changeBase, c.nested, c.dirty = g.baseOf(start, s.known), s.nested, s.dirty
+	if err := c.fill(s, start); err != nil {
 		c.Unseen = oneLine(err.Error())
 	}
 	return c
 }
 
 // fill adds what the snapshot shows of the change that starts at start.
-func (c *judgedChange) fill(s *snapshot, start changeStart, shared []string) error {
+func (c *judgedChange) fill(s *snapshot, start changeStart) error {
 	list, err := s.differences(c.base)
-	uncommitted, headErr := s.differences(c.Head)
 	d, diffErr := s.diff(c.base)
-	if err := errors.Join(err, headErr, diffErr); err != nil {
+	if err := errors.Join(err, diffErr); err != nil {
 		return err
 	}
+	shared := s.onRemotes(c.base, c.Head, s.known["MERGE_HEAD"])
 	changed := c.differed.changedTo(list, c.Top)
 	var sinceBehind map[string]string // what has changed since that prompt; nil where it is not known
 	if start.behind.tree == c.tree && start.behind.isWhole() {
@@ -183,7 +177,7 @@ func (c *judgedChange) fill(s *snapshot, start changeStart, shared []string) err
 			p.group = groupSettled
 		}
 		c.paths, groups[path] = append(c.paths, p), p.group
-		if uncommitted.has(path) {
+		if s.lists[c.Head].has(path) {
 			c.uncommitted = append(c.uncommitted, path)
 		}
 	}

@@ -1017,7 +1017,7 @@ func (p *player) play(line string) {
 		expectIn(t, "the request", p.request, rest)
 	case "verdict":
 		wanted, part, _ := strings.Cut(rest, " ")
-		stops, err := dirs{state: string(p.state), here: workingTree(p.project, p.here)}.judgedReviews(nil)
+		stops, err := dirs{state: p.state, here: workingTree(p.project, p.here)}.judgedReviews(nil)
 		check(t, err)
 		got, lines := answerNone, []string(nil)
 		if len(stops) > 0 {

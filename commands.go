@@ -95,7 +95,7 @@ changed meanwhile or git can't tell, 4 no review, 130 interrupted.
 Example: claude -p "fix the failing test" && ccc review && git push
 `},
 		{synopsis: "verdict [SESSION]", run: inProject(showVerdict),
-			group: "Evidence", sample: "ccc verdict", brief: "print what became of the last stop",
+			group: "Evidence", sample: "ccc verdict", brief: "print the last verdict, for scripts",
 			gone: "--commit --pushed", instead: "a pre-push hook is one line: exec ccc verdict", help: `
 It prints a word for the last stop that was judged in this working tree, or for
 that of SESSION; which review it was, when, and why goes to stderr. Exit code:
@@ -116,7 +116,7 @@ Exit code: 2 no such session, 3 no review at all.
 Example: ccc report | gh pr create --title "Fix the totals" --body-file -
 `},
 		{synopsis: trySubcommand + " [--timeout DURATION] COMMAND [ARG...]", run: try,
-			group: "Copies", sample: "ccc try 'make test'", brief: "run a command in a throw-away copy",
+			group: "Copies", sample: "ccc try 'make test'", brief: "run a command in a throwaway copy",
 			help: `
 It may write to the project, to HOME and to the temporary directories; it alone
 sees that, and at its end that is gone. It reaches no network, no other process.
@@ -198,6 +198,10 @@ CCC_SUPERVISOR=1, as --supervisor; NO_COLOR.
 	exampleProvider = `{"providers": {"kimi": {"env": {
   "ANTHROPIC_BASE_URL": "https://api.moonshot.cn/anthropic",
   "ANTHROPIC_AUTH_TOKEN": "${KIMI_TOKEN}", "ANTHROPIC_MODEL": "kimi-k2.5",
+  "ANTHROPIC_DEFAULT_OPUS_MODEL": "kimi-k2.5",
+  "ANTHROPIC_DEFAULT_SONNET_MODEL": "kimi-k2.5",
+  "ANTHROPIC_DEFAULT_HAIKU_MODEL": "kimi-k2.5",
+  "CLAUDE_CODE_SUBAGENT_MODEL": "kimi-k2.5",
   "CLAUDE_CODE_MAX_CONTEXT_TOKENS": "262144"}}}}
 `
 )

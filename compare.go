@@ -74,19 +74,14 @@ func (l look) compare(ctx context.Context, env []string) (c comparison, err erro
 	}
 	g, end := gitIn(ctx, reviewLookPatience, l.tree, env)
 	defer end()
-	known, err := g.commits("HEAD", "MERGE_HEAD", l.Head)
-	if err == nil && l.Head != "" && known[l.Head] == "" {
-		err = errors.New(say(commitGone, l.Head))
-	}
-	if err != nil {
-		return c, err
-	}
-	head := known["HEAD"]
-	now, s, err := g.look(head)
+	now, s, err := g.look(l.Head)
 	if err != nil {
 		return c, err
 	}
 	defer s.remove()
+	if l.Head != "" && s.known[l.Head] == "" {
+		return c, errors.New(say(commitGone, l.Head))
+	}
 	if l.TreeID != "" {
 		id, err := now.TreeID, error(nil)
 		if id == "" {
@@ -99,12 +94,8 @@ func (l look) compare(ctx context.Context, env []string) (c comparison, err erro
 	if err != nil {
 		return c, err
 	}
-	uncommitted, err := s.differences(head)
-	if err != nil {
-		return c, err
-	}
 	changed := l.Paths.changedTo(present, l.Top)
-	shared := g.onRemotes(l.Head, head, known["MERGE_HEAD"])
+	shared := s.onRemotes(l.Head, now.Head, s.known["MERGE_HEAD"])
 	for _, path := range slices.Sorted(maps.Keys(changed)) {
 		switch {
 		case s.isFromRemote(path, l.Head, shared):
@@ -115,7 +106,7 @@ func (l look) compare(ctx context.Context, env []string) (c comparison, err erro
 		}
 	}
 	for _, path := range slices.Sorted(maps.Keys(l.Paths)) {
-		if _, is := changed[path]; !is && uncommitted.has(path) {
+		if _, is := changed[path]; !is && s.lists[now.Head].has(path) {
 			c.uncommitted = append(c.uncommitted, path)
 		}
 	}

@@ -101,8 +101,8 @@ func defaultConfig() *configuration {
 		MaxIterations: 10, TimeoutSeconds: 540, PermissionMode: "dontAsk", Try: true, Review: reviewAlways}}
 }
 
-// loadConfig reads ccc.json. A missing file gives the defaults. With an error, which never shows a value, it
-// returns the defaults too.
+// loadConfig reads ccc.json. A missing file gives the defaults. With an error, which shows a value only where
+// that can be no secret, it returns the defaults too.
 func loadConfig(d dirs) (*configuration, error) {
 	content, err := readUserFile(d.configFile())
 	if err != nil || content == nil {
@@ -110,9 +110,14 @@ func loadConfig(d dirs) (*configuration, error) {
 	}
 	c, err := parseConfig(content)
 	if err != nil {
-		return defaultConfig(), fmt.Errorf("%s: %w", d.configFile(), err)
+		return defaultConfig(), configFault(d, err)
 	}
 	return c, nil
+}
+
+// configFault is err, a fault of ccc.json, with the file and the help page.
+func configFault(d dirs, err error) error {
+	return fmt.Errorf("%s: %w (see ccc help config)", d.configFile(), err)
 }
 
 // parseConfig returns an error for the first fault. It takes keys in other case, as the decoder does.
@@ -145,10 +150,10 @@ func unknownKey(quoted string) error {
 		names := strings.Split(known[0], ".")
 		if name := similar(strings.Trim(quoted, `"`), names); name != "" {
 			path := strings.Join(names[:slices.Index(names, name)+1], ".")
-			return fmt.Errorf("unknown key %s: did you mean %s? ccc help config lists all", quoted, path)
+			return fmt.Errorf("unknown key %s: did you mean %s?", quoted, path)
 		}
 	}
-	return fmt.Errorf("unknown key %s: ccc help config lists all", quoted)
+	return fmt.Errorf("unknown key %s", quoted)
 }
 
 // expectedFor returns what JSON is expected for a value of type t.
@@ -162,26 +167,35 @@ func expectedFor(t reflect.Type) string {
 	}[t.Kind()], "an object")
 }
 
+// noneOf is the error that the value of a key, which is a word, is none of names.
+func noneOf(key, value string, names ...string) error {
+	list := strings.Join(names, ", ")
+	return fmt.Errorf("%s: %q is none of %s%s", key, value, list, didYouMean(value, names))
+}
+
 // check returns an error for the first value that has the right type but is not as expected, and gives the
 // providers their names. c was decoded from root.
 func (c *configuration) check(root *jsonValue) error {
 	expected := func(key, what string) error { return fmt.Errorf("%s: expected %s", key, what) }
+	outside := func(key, what string, value any) error {
+		return fmt.Errorf("%s: %v is no number %s", key, value, what)
+	}
 	s := c.Supervisor
 	switch {
 	case s.MaxIterations < 1 || s.MaxIterations > 100:
-		return expected("supervisor.max_iterations", "a whole number from 1 to 100")
+		return outside("supervisor.max_iterations", "from 1 to 100", s.MaxIterations)
 	case s.TimeoutSeconds < 10 || s.TimeoutSeconds > 3600:
-		return expected("supervisor.timeout_seconds", "a whole number from 10 to 3600")
+		return outside("supervisor.timeout_seconds", "from 10 to 3600", s.TimeoutSeconds)
 	case s.Provider != "" && c.Providers[s.Provider] == nil:
 		return fmt.Errorf("supervisor.provider: %w", c.unknownProvider(s.Provider))
 	case !slices.Contains(permissionModes, s.PermissionMode):
-		return expected("supervisor.permission_mode", "one of "+strings.Join(permissionModes, ", "))
+		return noneOf("supervisor.permission_mode", s.PermissionMode, permissionModes...)
 	case s.Review != reviewAlways && s.Review != reviewWork:
-		return expected("supervisor.review", "one of "+reviewAlways+", "+reviewWork)
+		return noneOf("supervisor.review", s.Review, reviewAlways, reviewWork)
 	case s.MaxBudgetUSD < 0:
-		return expected("supervisor.max_budget_usd", "a number from 0 up")
-	case c.Language != "" && c.Language != "zh" && c.Language != "en":
-		return expected("language", "one of zh, en")
+		return outside("supervisor.max_budget_usd", "from 0 up", s.MaxBudgetUSD)
+	case c.Language != "" && c.Language != chinese && c.Language != "en":
+		return noneOf("language", c.Language, chinese, "en")
 	case c.Settings != nil && c.Settings[0] != '{':
 		return expected("settings", "an object")
 	}
@@ -230,8 +244,8 @@ func (c *configuration) offerEnglish(d dirs) {
 func (c *configuration) currentProvider(d dirs) (*provider, error) {
 	p := c.Providers[c.CurrentProvider]
 	if p == nil && c.CurrentProvider != "" {
-		const format = "%s: current_provider: %w; ccc default goes without one"
-		err := fmt.Errorf(format, d.configFile(), c.unknownProvider(c.CurrentProvider))
+		err := c.unknownProvider(c.CurrentProvider)
+		err = configFault(d, fmt.Errorf("current_provider: %w; ccc default goes without one", err))
 		return nil, withHint(err, editHint(d.configFile()))
 	}
 	return p, nil
@@ -254,7 +268,9 @@ func (c *configuration) providerList() string {
 
 // unknownProvider is the error that no provider has that name.
 func (c *configuration) unknownProvider(name string) error {
-	return fmt.Errorf("%q is no provider of ccc.json (providers: %s)", name, c.providerList())
+	names := c.providerNames()
+	list := cmp.Or(strings.Join(names, ", "), "none")
+	return fmt.Errorf("%q is no provider of this file (it has %s)%s", name, list, didYouMean(name, names))
 }
 
 // variableIn returns NAME if the whole value is ${NAME}.

@@ -24,13 +24,14 @@ func configOf(t *testing.T, text string) (*configuration, error) {
 	return c, err
 }
 
-// A fault is told in one line that names the file, the key and what is expected, and no value.
+// A fault is told in one line that names the file, the key, what is expected and the help page; a value only of a
+// key that has no room for a secret.
 func TestConfigFaults(t *testing.T) {
 	for text, want := range map[string]string{
-		"\n":                            ": line 2, column 1: unexpected end of JSON input",
-		"{\n  \"providers\": {},\n}":    ": line 3, column 1: a comma too many before }",
-		"\ufeff{\"a\" 1}":               ": line 1, column 6: invalid character '1' after object key",
-		`{} SECRET`:                     ": line 1, column 4: invalid character 'S'",
+		"\n":                            ": line 2, column 1: it ends too early",
+		"{\n  \"providers\": {},\n}":    ": line 2, column 18: a comma too many",
+		"\ufeff{\"a\" 1}":               ": line 1, column 6: expected a colon, not `1`",
+		`{} SECRET`:                     ": line 1, column 4: expected the end, not `S`",
 		`[]`:                            ": line 1, column 1: the file is not an object",
 		`null`:                          ": line 1, column 1: the file is not an object",
 		"{\"supervisor\":\n[]}":         ": line 2: supervisor: expected an object",
@@ -38,27 +39,27 @@ func TestConfigFaults(t *testing.T) {
 		`{"settings":null}`:             ": settings: expected an object",
 		`{"claude_args":"--verbose"}`:   ": line 1: claude_args: expected an array of strings",
 		`{"claude_args":["-x",1]}`:      ": line 1: claude_args: expected a string",
-		`{"language":"SECRET"}`:         ": language: expected one of zh, en",
+		`{"language":"e n"}`:            `: language: "e n" is none of zh, en`,
 		`{"current_provider":1}`:        ": line 1: current_provider: expected a string",
-		`{"provider":{}}`:               `: unknown key "provider": did you mean supervisor.provider? ccc help config lists all`,
-		`{"permissions.defaultMode":1}`: `: unknown key "permissions.defaultMode": ccc help config lists all`,
-		`{"max_iterations":3}`:          `: unknown key "max_iterations": did you mean supervisor.max_iterations? ccc help`,
+		`{"provider":{}}`:               `: unknown key "provider": did you mean supervisor.provider? (see`,
+		`{"permissions.defaultMode":1}`: `: unknown key "permissions.defaultMode" (see`,
+		`{"max_iterations":3}`:          `: unknown key "max_iterations": did you mean supervisor.max_iterations? (see`,
 		"{\"supervisor\":\n{\"max_iteration\":\"SECRET\"}}":         `: unknown key "max_iteration": did you mean supervisor.max_iterations?`,
-		`{"supervisor":{"$comment":1}}`:                             `: unknown key "$comment": ccc help config lists all`,
+		`{"supervisor":{"$comment":1}}`:                             `: unknown key "$comment" (see`,
 		`{"supervisor":{"max_iterations":"SECRET"}}`:                ": line 1: supervisor.max_iterations: expected a whole number",
 		`{"supervisor":{"max_iterations":1.8758758758}}`:            ": line 1: supervisor.max_iterations: expected a whole number",
-		`{"supervisor":{"max_iterations":0}}`:                       ": supervisor.max_iterations: expected a whole number from 1 to 100",
-		`{"supervisor":{"max_iterations":101}}`:                     ": supervisor.max_iterations: expected a whole number from 1 to 100",
-		`{"supervisor":{"timeout_seconds":9}}`:                      ": supervisor.timeout_seconds: expected a whole number from 10 to 3600",
-		`{"supervisor":{"timeout_seconds":3601}}`:                   ": supervisor.timeout_seconds: expected a whole number from 10 to 3600",
+		`{"supervisor":{"max_iterations":0}}`:                       ": supervisor.max_iterations: 0 is no number from 1 to 100",
+		`{"supervisor":{"max_iterations":101}}`:                     ": supervisor.max_iterations: 101 is no number from 1 to 100",
+		`{"supervisor":{"timeout_seconds":9}}`:                      ": supervisor.timeout_seconds: 9 is no number from 10 to 3600",
+		`{"supervisor":{"timeout_seconds":3601}}`:                   ": supervisor.timeout_seconds: 3601 is no number from 10 to 3600",
 		`{"supervisor":{"max_budget_usd":1e999}}`:                   ": line 1: supervisor.max_budget_usd: expected a number",
-		`{"supervisor":{"max_budget_usd":-1}}`:                      ": supervisor.max_budget_usd: expected a number from 0 up",
+		`{"supervisor":{"max_budget_usd":-1}}`:                      ": supervisor.max_budget_usd: -1 is no number from 0 up",
 		`{"supervisor":{"try":1}}`:                                  ": line 1: supervisor.try: expected true or false",
-		`{"supervisor":{"permission_mode":"dontask"}}`:              ": supervisor.permission_mode: expected one of acceptEdits, auto,",
-		`{"providers":{"a":{}},"supervisor":{"provider":"chosen"}}`: `: supervisor.provider: "chosen" is no provider of ccc.json (providers: a)`,
+		`{"supervisor":{"permission_mode":"dontask"}}`:              `: supervisor.permission_mode: "dontask" is none of acceptEdits, auto,`,
+		`{"providers":{"a":{}},"supervisor":{"provider":"chosen"}}`: `: supervisor.provider: "chosen" is no provider of this file (it has a) (see`,
 		`{"providers":{"a":3}}`:                                     ": line 1: providers: expected an object",
 		`{"providers":{"a":null}}`:                                  ": providers.a: expected an object",
-		`{"providers":{"a":{"environment":{}}}}`:                    `: unknown key "environment": ccc help config lists all`,
+		`{"providers":{"a":{"environment":{}}}}`:                    `: unknown key "environment" (see`,
 		`{"providers":{"a":{},"b":{"env":[]}}}`:                     ": line 1: providers.env: expected an object",
 		`{"providers":{"a":{"env":{"A":null}}}}`:                    ": providers.a.env.A: expected a string, a number or a boolean",
 		`{"providers":{"a":{"env":{"A":{"B":1}}}}}`:                 ": providers.a.env.A: expected a string, a number or a boolean",
@@ -71,29 +72,50 @@ func TestConfigFaults(t *testing.T) {
 	} {
 		c, err := configOf(t, text)
 		if err == nil || !strings.Contains(err.Error(), "ccc.json"+want) || c.Supervisor.MaxIterations != 10 ||
+			!strings.HasSuffix(err.Error(), " (see ccc help config)") || strings.Count(err.Error(), "\n") != 0 ||
 			strings.Contains(err.Error(), "SECRET") || strings.Contains(err.Error(), "8758758758") {
 			t.Errorf("%s:\n got %v\nwant ...%s", text, err, want)
 		}
 	}
 }
 
-// Of a key that is not known the place of the one that may be meant is named, where there is one; of a provider
-// that is not, how to configure one; of a comma too many or too few, that.
+// Of a key or a value that is a letter away the one that is meant is named; of the usual faults of JSON that is
+// written by hand, what belongs there.
 func TestConfigMeant(t *testing.T) {
 	for text, want := range map[string]string{
-		`{"providrs":{}}`:                 `unknown key "providrs": did you mean providers? ccc help config lists all`,
-		`{"supervisor":{"langauge":"x"}}`: `unknown key "langauge": did you mean language? ccc help config lists all`,
-		`{"claude_args":["-x",]}`:         `line 1, column 22: a comma too many, or no value, before ]`,
-		`{"claude_args":["-x" "y"]}`:      `line 1, column 22: a comma is missing before the next string`,
-		`{"language":"en" "settings":{}}`: `line 1, column 18: a comma is missing before the next key`,
-		`{"try":true}`:                    `unknown key "try": did you mean supervisor.try? ccc help config lists all`,
-		`{"providers":{"a":{"emv":{}}}}`:  `unknown key "emv": did you mean providers.NAME.env? ccc help config lists all`,
-		`{"maxIterations":1}`:             `unknown key "maxIterations": ccc help config lists all`,
-		`{"supervisor":{"provider":"b"}}`: `supervisor.provider: "b" is no provider of ccc.json (providers: none; ` +
-			`to configure one: ccc help config)`,
+		`{"providrs":{}}`:                          `unknown key "providrs": did you mean providers?`,
+		`{"supervisor":{"langauge":"x"}}`:          `unknown key "langauge": did you mean language?`,
+		`{"try":true}`:                             `unknown key "try": did you mean supervisor.try?`,
+		`{"providers":{"a":{"emv":{}}}}`:           `unknown key "emv": did you mean providers.NAME.env?`,
+		`{"maxIterations":1}`:                      `unknown key "maxIterations"`,
+		`{"supervisor":{"provider":"kimi"}}`:       `supervisor.provider: "kimi" is no provider of this file (it has none)`,
+		`{"supervisor":{"permission_mode":"pla"}}`: `supervisor.permission_mode: "pla" is none of ` + strings.Join(permissionModes, ", ") + ": did you mean plan?",
+		`{"language":"eng"}`:                       `language: "eng" is none of zh, en: did you mean en?`,
+		`{"language":"中文"}`:                        `language: "中文" is none of zh, en`,
+		`{"supervisor":{"provider":"kimo"},"providers":{"glm":{},"kimi":{}}}`: `supervisor.provider: "kimo" is no provider of ` +
+			`this file (it has glm, kimi): did you mean kimi?`,
+		"{\"supervisor\":\n  {\"try\":true, \n}}": "line 2, column 14: a comma too many",
+		`{"claude_args":["-x",]}`:                 "line 1, column 21: a comma too many",
+		`{"claude_args":["-x",,"-y"]}`:            "line 1, column 21: a comma too many",
+		`{"claude_args":["-x" "y"]}`:              "line 1, column 22: expected a comma or ], not `\"`",
+		`{"language":"en" "settings":{}}`:         "line 1, column 18: expected a comma or }, not `\"`",
+		"{\"language\":\"en\" // mine\n}":         "line 1, column 18: JSON has no comments",
+		"{\n# mine\n}":                            "line 2, column 1: JSON has no comments",
+		`{'language':"en"}`:                       "line 1, column 2: expected a key in double quotes, not `'`",
+		`{language:"en"}`:                         "line 1, column 2: expected a key in double quotes, not `l`",
+		`{“language”:"en"}`:                       "line 1, column 2: expected a key in double quotes, not `“`",
+		`{"language":"en"，"settings":{}}`:         "line 1, column 17: expected a comma or }, not `，`",
+		`{"language":'en'}`:                       "line 1, column 13: expected a value, not `'`",
+		`{"supervisor":{"try":True}}`:             "line 1, column 22: expected a value, not `T`",
+		`{"language"="en"}`:                       "line 1, column 12: expected a colon, not `=`",
+		"{\"language\":\"en\n}":                   "line 1, column 16: expected a closing \", not \"\\n\"",
+		`{"claude_args":["C:\Users"]}`:            "line 1, column 21: expected \\\\ for a backslash, not `U`",
+		`{"supervisor":{"try":true}`:              `line 1, column 27: it ends too early: a }, a ] or a " is missing`,
+		`{"language":"en"}{}`:                     "line 1, column 18: expected the end, not `{`",
+		`{"supervisor":{"try":tru}}`:              "line 1, column 25: invalid character '}' in literal true (expecting 'e')",
 	} {
 		_, err := configOf(t, text)
-		if err == nil || !strings.HasSuffix(err.Error(), "/ccc.json: "+want) {
+		if err == nil || !strings.HasSuffix(err.Error(), "/ccc.json: "+want+" (see ccc help config)") {
 			t.Errorf("%s: %v", text, err)
 		}
 	}

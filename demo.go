@@ -109,21 +109,16 @@ func playDemo(ctx context.Context, dir string, env environ, s *story) error {
 	cmd := exec.Command(filepath.Join(dir, "ccc"), "--supervisor", "-p", say(demoTask))
 	cmd.Dir, cmd.Env = demoProject(dir), demoEnv(env, dir)
 	cmd.Stderr = stderr
-	cmd.WaitDelay = pipePatience
-	lifeline, err := startGuarded(cmd)
-	if err != nil {
-		return err
-	}
-	running, ended := context.WithCancel(ctx)
+	running, end := context.WithCancel(ctx)
 	exited := make(chan error, 1)
 	go func() {
 		defer exitOnPanic()
-		exited <- cmd.Wait()
-		ended()
+		exited <- runGuarded(running, cmd)
+		end()
 	}()
 	s.writeSession()
 	showErr := s.follow(running, []*story{s}, func() ([]*story, error) { return nil, nil })
-	lifeline.Close() // ends the session if it still runs
+	end() // if it still runs
 	exitErr := <-exited
 	switch {
 	case showErr != nil:

@@ -29,6 +29,7 @@ type checkup struct {
 	version  string           // its version
 	subject  string           // of the present check
 	faults   int              // that the present check has found
+	warnings int
 	problems int
 }
 
@@ -56,6 +57,9 @@ func doctor(_ *invocation, d dirs) error {
 			c.printFinding("ok", well, "")
 		}
 	}
+	if c.warnings+c.problems == 0 {
+		c.out.writeHint("", "Nothing has to be fixed. To start: ccc --supervisor")
+	}
 	if err := c.out.Flush(); err != nil {
 		return err
 	}
@@ -81,6 +85,8 @@ func (c *checkup) fault(level string, err error, hint string) (well string) {
 	c.printFinding(level, f.err.Error(), cmp.Or(f.hint, hint))
 	if c.faults++; level == problem {
 		c.problems++
+	} else {
+		c.warnings++
 	}
 	return ""
 }
@@ -191,12 +197,12 @@ func (c *checkup) checkPrompt() string {
 
 // checkStateDirectory checks that hooks can write to it, or create it.
 func (c *checkup) checkStateDirectory() string {
-	for _, path := range []string{nearestThere(c.state), stateDir(c.state).logFile()} {
+	for _, path := range []string{nearestThere(string(c.state)), c.state.logFile()} {
 		if err := syscall.Access(path, mayWrite); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return c.fault(problem, fmt.Errorf("writing to %s: %w", path, err), fileHint(path, err))
 		}
 	}
-	return c.state
+	return string(c.state)
 }
 
 // checkCopies checks whether copies can be made and hold, as each review does.
@@ -210,7 +216,7 @@ func (c *checkup) checkCopies() string {
 		f := failureOf(err)
 		return c.fault(warning, fmt.Errorf("%w; the reviewer runs no commands", f.err), f.hint)
 	}
-	passed := "the reviewer runs commands in a throw-away copy of your files, tested just now"
+	passed := "the reviewer runs commands in a throwaway copy of your files, tested just now"
 	if isHomeReadOnly {
 		passed += "; files directly in HOME are read-only there"
 	}

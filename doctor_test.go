@@ -47,7 +47,7 @@ func TestDoctorWell(t *testing.T) {
 	var subjects []string
 	for line := range strings.Lines(got.stdout) {
 		subject, _, _ := strings.Cut(strings.TrimSpace(line), ":")
-		if strings.HasPrefix(line, " ") { // what mends
+		if strings.HasPrefix(line, " ") || strings.HasPrefix(line, "Nothing has to be fixed") { // what mends, and the last line
 			continue
 		}
 		subjects = append(subjects, subject)
@@ -59,6 +59,9 @@ func TestDoctorWell(t *testing.T) {
 	}
 	expectIn(t, "doctor", got.stdout, "ok       configuration: "+box.home+"/.claude/ccc.json\n", "ok       provider: kimi\n", "ok       hooks tried: claude runs them\n", "ok       state directory: "+box.home+"/.claude/ccc\n",
 		"ok       hooks: "+box.home+"/.claude/settings.json calls "+box.program()+"\n", "ok       claude: "+filepath.Dir(box.program())+"/claude, version 2.1.332\n", "version 2.1.332", fmt.Sprintf("built-in, %d bytes", len(defaultPrompt.zh)))
+	if !strings.HasSuffix(got.stdout, "\nNothing has to be fixed. To start: ccc --supervisor\n") {
+		t.Errorf("it ends %s", got.stdout)
+	}
 	expectEqual(t, "the files", box.files(), before)
 	expectIs(t, "what claude was started with", box.read("../fake/agent-1/args"), "")
 }
@@ -146,7 +149,7 @@ func TestDoctorMends(t *testing.T) {
 			if problem := strings.HasPrefix(test.finding, "problem"); (got.code == 1) != problem || problem != strings.Contains(got.stderr, " problem") {
 				t.Errorf("exit %d, stderr %q", got.code, got.stderr)
 			}
-			expectNotIn(t, "doctor", got.stdout+got.stderr, "SECRET")
+			expectNotIn(t, "doctor", got.stdout+got.stderr, "SECRET", "Nothing has to be fixed")
 			expectNotIn(t, "doctor", "\n"+got.stdout, "\nok       "+test.finding[len("problem  "):])
 			exports := strings.Join(regexp.MustCompile(`(?m)^\s*export .*$`).FindAllString(test.damage, -1), "\n")
 			subject := strings.TrimRight(test.finding[len("problem  "):], ": ")

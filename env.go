@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -142,11 +143,21 @@ type process struct {
 	marked   bool   // whether it was started with toolMark in its environment
 }
 
+// processNumber returns the number of the process that processInfo named so, 0 for none.
+func processNumber(name string) int {
+	number, _, _ := strings.Cut(name, "-")
+	pid, _ := strconv.Atoi(number)
+	return pid
+}
+
 // An environ is an environment: NAME=value each. The process's own is read once, in main.
 type environ []string
 
 // get returns the value of name, or "".
 func (e environ) get(name string) string { return lookupEnv(e, name) }
+
+// stateDir is the path of the state directory.
+type stateDir string
 
 // dirs are ccc's own program, the directories that it uses, as absolute paths, and its environment.
 type dirs struct {
@@ -155,7 +166,7 @@ type dirs struct {
 	here   string // the current directory, "" if it has been removed
 	claude string // Claude Code's directory, with settings.json
 	ccc    string // the directory of ccc.json and the global SUPERVISOR.md
-	state  string // see state.go
+	state  stateDir
 }
 
 // findDirs finds them by the environment. state is the value of --state-dir, or "".
@@ -173,8 +184,8 @@ func findDirs(env environ, state string) (dirs, error) {
 		d.claude = filepath.Join(home, ".claude")
 	}
 	d.ccc = cmp.Or(env.get(configDirVariable), d.claude)
-	d.state = cmp.Or(state, filepath.Join(cmp.Or(env.get(workDirVariable), d.ccc), "ccc"))
-	for _, dir := range []*string{&d.claude, &d.ccc, &d.state} {
+	d.state = stateDir(cmp.Or(state, filepath.Join(cmp.Or(env.get(workDirVariable), d.ccc), "ccc")))
+	for _, dir := range []*string{&d.claude, &d.ccc, (*string)(&d.state)} {
 		if *dir, err = filepath.Abs(*dir); err != nil {
 			return d, err
 		}

@@ -30,7 +30,7 @@ func TestEnvPlaces(t *testing.T) {
 		}
 		d, err := findDirs(os.Environ(), test.state)
 		check(t, err)
-		expectIs(t, test, strings.ReplaceAll(strings.Join([]string{d.claude, d.ccc, d.state}, " "), here, "HERE"), test.want)
+		expectIs(t, test, strings.ReplaceAll(strings.Join([]string{d.claude, d.ccc, string(d.state)}, " "), here, "HERE"), test.want)
 		expectIs(t, "ccc itself", d.self, self)
 		expectIs(t, "the current directory", d.here, here)
 	}

@@ -67,6 +67,14 @@ func similar(word string, names []string) string {
 	return ""
 }
 
+// didYouMean ends the message that word is none of names, with the one that is meant.
+func didYouMean(word string, names []string) string {
+	if name := similar(word, names); name != "" {
+		return ": did you mean " + name + "?"
+	}
+	return ""
+}
+
 // A misuse is an error in the arguments of a subcommand. main.go adds the usage to it.
 type misuse struct{ error }
 

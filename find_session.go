@@ -35,7 +35,7 @@ func (d stateDir) findSession(word string) (string, error) {
 // newest first. It leaves out those in seen, and adds to seen all whose project is known by now.
 func sessionsMeant(operands []string, d dirs, seen map[string]bool) (ids []string, err error) {
 	if len(operands) > 0 {
-		id, err := stateDir(d.state).findSession(operands[0])
+		id, err := d.state.findSession(operands[0])
 		if err != nil || seen[id] {
 			return nil, err
 		}

@@ -26,6 +26,9 @@ const (
 	// guardPatience is how long a guard, or the kernel, may take to end all of a tree. Claude Code kills a
 	// hook 1.3 s after SIGTERM.
 	guardPatience = termGrace + killPatience + 100*time.Millisecond
+	// pipePatience is for what a command that has ended left in its pipes, which arrives at once unless a
+	// process that outlived a killed guard holds one open.
+	pipePatience = 3 * time.Second
 )
 
 // endSignals returns what gets the signals that end ccc. One that was ignored when ccc was started
@@ -74,24 +77,44 @@ func startGuarded(cmd *exec.Cmd) (lifeline *os.File, err error) {
 	return lifeline, nil
 }
 
-// endGuard waits for a guard whose lifeline is cut, and kills its process group when it is stuck. If a signal
-// ended the guard, as for want of memory, it kills what the guard left. exited gets the guard's end; err is
-// that end, or the error that the guard was killed.
-func endGuard(cmd *exec.Cmd, exited <-chan error) (err error) {
+// runGuarded runs cmd under a guard to its end, or to that of ctx. It returns when nothing of it runs any
+// more. The error is that of its end, or that the guard was killed; cmd.Process is nil where cmd could not be
+// started.
+func runGuarded(ctx context.Context, cmd *exec.Cmd) error {
+	cmd.WaitDelay = pipePatience
+	lifeline, err := startGuarded(cmd)
+	if err != nil {
+		return err
+	}
+	exited := make(chan error, 1)
+	running, stop := context.WithCancel(ctx)
+	go func() {
+		defer exitOnPanic()
+		ended, err := cmd.Process.Wait() // not for the pipes, which the orphans of a killed guard hold
+		if err == nil && !ended.Success() {
+			err = &exec.ExitError{ProcessState: ended}
+		}
+		exited <- err
+		stop()
+	}()
+	<-running.Done()
+	lifeline.Close()
 	select {
 	case err = <-exited:
-	case <-time.After(guardPatience):
+	case <-time.After(guardPatience): // the guard is stuck
 		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
 		err = <-exited
 	}
 	var exit *exec.ExitError
-	if errors.As(err, &exit) && exit.ExitCode() < 0 { // a signal ended it
+	if errors.As(err, &exit) && exit.ExitCode() < 0 { // a signal ended the guard, as for want of memory
 		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
 		if adoptOrphans() {
 			endDescendants(os.Getpid(), nil)
 		}
 		err = fmt.Errorf(guardKilled.in(lang), err)
 	}
+	// The process was waited for, so this error means nothing. Wait ends the copying of the pipes.
+	_ = cmd.Wait()
 	return err
 }
 

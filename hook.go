@@ -96,7 +96,7 @@ func answerEvent(env environ, state string) (decision any, err error) {
 		return h.recordPrompt(event.Prompt), nil
 	case event.HookEventName == eventStart:
 		return h.introduce(), nil
-	case event.HookEventName == eventPreToolUse && h.mode() == modeObserve: // a review would only wait
+	case event.HookEventName == eventPreToolUse && h.present() == modeObserve: // a review would only wait
 		return nil, nil
 	case event.isStop(), event.HookEventName == eventPreToolUse && event.ToolName == askUserQuestion:
 		return event.decide(h.stop(), d.inSession()), nil
@@ -107,7 +107,7 @@ func answerEvent(env environ, state string) (decision any, err error) {
 // newHook returns the hook for an event in the project d.here, with its caller and the session's state.
 func newHook(d dirs, event *hookEvent) *hook {
 	h := &hook{supervision: supervision{dirs: d, project: d.here}, event: event}
-	h.session = stateDir(d.state).session(event.SessionID)
+	h.session = d.state.session(event.SessionID)
 	if d.inSession() {
 		chain := clientAncestry()
 		h.caller = callerOf(chain, d.env)
@@ -119,7 +119,7 @@ func newHook(d dirs, event *hookEvent) *hook {
 		h.caller.fromShell = true
 	}
 	h.launched = !h.caller.launched.IsZero()
-	h.mode = func() mode {
+	h.present = func() mode {
 		state, _ := h.session.readState() // one that can't be read switches nothing
 		return state.modeIn(h.caller).under(h.config.Supervisor.Observe)
 	}
@@ -139,32 +139,54 @@ func answerTrial(path string, event *hookEvent) (decision any, err error) {
 	return nil, nil
 }
 
-// stop counts a stop or a question and has it reviewed. It returns what came of it, with the feedback as the
-// agent gets it; without a verdict where no review was due. One that is observed counts for no limit.
+// stop has a stop or a question reviewed. It returns what came of it, with the feedback as the agent gets it;
+// without a verdict where no review was due.
 func (h *hook) stop() review {
 	r := newReview(h.event.HookEventName)
 	r.Seen.tree = treeOf(workingTree(h.project, h.event.Cwd))
-	r.Observed = h.mode() == modeObserve
-	if h.configErr != nil {
-		return h.endReview(r, h.configErr)
-	}
-	timeout, late := h.patience(r.Event)
-	ctx, cancel := h.untilEnded(timeout, late)
-	defer cancel()
+	r.Observed = h.present() == modeObserve
 	var err error
 	h.past, err = h.session.readHistory()
 	h.warn("reading the timeline", err)
+	if h.configErr != nil {
+		return h.endReview(r, h.configErr)
+	}
+	ctx, cancel := h.untilEnded(h.patience(r.Event))
+	defer cancel()
 	request := h.buildRequest()
 	if r.Event == eventStop && h.config.Supervisor.Review == reviewWork && !h.hasWorked(request, r.Seen.tree) {
 		h.log("stop not reviewed", "review", reviewWork)
 		return r
 	}
-	r.Limit, r.Closes = h.reviewLimit(), request.closes()
-	if r.Observed {
-		r.Limit = 0
+	r.Closes = request.closes()
+	about := fmt.Sprintf("session: %s  event: %s", h.session.id, r.Event)
+	switch err := h.count(&r); {
+	case err != nil:
+		return h.endReview(r, err)
+	case r.Observed:
+	case r.Iteration == 0:
+		return h.endAtLimit(r, request)
+	default:
+		about += "  iteration " + r.reviewNumber()
+	}
+	rule := strings.Repeat("─", 60)
+	h.print(rule, say(hookBegun), about, rule)
+	r = h.review(ctx, r, request)
+	r.Feedback = h.cutFeedback(r.Feedback)
+	if h.event.isStop() && r.Verdict == verdictCancelled && h.present() != modeOff {
+		h.warn("noting that the user ended the review", h.update(func(s *sessionState) { s.Cancelled = true }))
+	}
+	return r
+}
+
+// count counts the review of the event, and gives it its number and its limit. At the limit the number is 0.
+// One that is observed has neither.
+func (h *hook) count(r *review) error {
+	if !r.Observed {
+		r.Limit = h.reviewLimit()
 	}
 	isAnew := h.event.isStop() && h.past.beginsAnew(h.event.StopHookActive)
-	err = h.update(func(s *sessionState) {
+	err := h.update(func(s *sessionState) {
 		if isAnew {
 			s.Count = 0
 		}
@@ -172,42 +194,28 @@ func (h *hook) stop() review {
 		if h.event.isStop() {
 			s.Scheduled = h.event.scheduled()
 		}
-		if !r.Observed {
-			r.Iteration = s.countReview(r.Limit)
-		}
+		r.Iteration = s.countReview(r.Limit)
 	})
+	h.warn("counting the iteration", err)
 	switch {
-	case r.Observed:
-		h.warn("writing the session's state", err)
-	case err != nil:
-		h.warn("counting the iteration", err)
+	case err == nil || r.Observed:
+	case h.event.StopHookActive || !h.event.isStop():
 		// Without a count only Claude Code's own flag bounds the loop, and for questions nothing does.
-		if h.event.StopHookActive || !h.event.isStop() {
-			return h.endReview(r, errNoCount)
-		}
+		return errNoCount
+	default:
 		r.Iteration = 1
-	case r.Iteration == 0:
-		h.print(say(limitSkipped, r.Limit))
-		r.Verdict, r.LastMessage = verdictLimit, cutMiddle(request.lastMessage, 2000)
-		r.Question = questionText(request.question)
-		r = h.endReview(r, nil)
-		if r.Feedback = request.openFeedback; !h.event.isStop() {
-			r.Feedback = say(limitReached, count(r.Limit, reviews))
-		}
-		return r
 	}
-	rule := strings.Repeat("─", 60)
-	about := fmt.Sprintf("session: %s  event: %s", h.session.id, r.Event)
-	request.iteration, request.limit = 1, 1
-	if !r.Observed {
-		about += "  iteration " + r.reviewNumber()
-		request.iteration, request.limit = r.Iteration, r.Limit
-	}
-	h.print(rule, say(hookBegun), about, rule)
-	r = h.review(ctx, r, request)
-	r.Feedback = h.cutFeedback(r.Feedback)
-	if h.event.isStop() && r.Verdict == verdictCancelled && h.mode() != modeOff {
-		h.warn("noting that the user ended the review", h.update(func(s *sessionState) { s.Cancelled = true }))
+	return nil
+}
+
+// endAtLimit ends a review that would be beyond the limit. Its feedback is what is still open.
+func (h *hook) endAtLimit(r review, request reviewRequest) review {
+	h.print(say(limitSkipped, r.Limit))
+	r.Verdict, r.LastMessage = verdictLimit, cutMiddle(request.lastMessage, 2000)
+	r.Question = questionText(request.question)
+	r = h.endReview(r, nil)
+	if r.Feedback = h.past.openFeedback(); !h.event.isStop() {
+		r.Feedback = say(limitReached, count(r.Limit, reviews))
 	}
 	return r
 }
@@ -247,13 +255,11 @@ func (h *hook) update(change func(*sessionState)) error {
 func (h *hook) buildRequest() reviewRequest {
 	e, past := h.event, h.past
 	r := reviewRequest{here: e.Cwd, tasks: e.BackgroundTasks, crons: e.SessionCrons,
-		lastMessage: e.LastAssistantMessage, inPlanMode: e.PermissionMode == "plan",
-		withoutVerdict: past.countWithoutVerdict()}
+		lastMessage: e.LastAssistantMessage, inPlanMode: e.PermissionMode == "plan"}
 	if !e.isStop() {
 		r.question = encodeJSON(e.ToolInput)
 	}
-	r.refusal, r.openFeedback = past.lastRefusal()
-	r.cacheMissed = slices.ContainsFunc(past.Reviews, func(r review) bool { return r.CacheMissed })
+	r.refusal = past.lastRefusal()
 	var asked prompt // the newest with words
 	for _, p := range past.Prompts {
 		if p.Text != "" {
@@ -271,95 +277,7 @@ func (h *hook) buildRequest() reviewRequest {
 		}
 	}
 	r.noteReviews(past)
-	r.change = changeOf{history: past}
-	if len(r.requests) > 0 {
-		r.change.started = r.requests[0].at
-	}
 	return r
-}
-
-// blocked is the decision that sends the agent back with a reason, or keeps a prompt from it.
-func blocked(reason string) map[string]any {
-	return map[string]any{"decision": "block", "reason": reason}
-}
-
-// toolDecision is the decision about a call of a tool: allow or deny.
-func toolDecision(decision, reason string) map[string]any {
-	return map[string]any{"hookSpecificOutput": map[string]string{
-		"hookEventName": eventPreToolUse, "permissionDecision": decision, "permissionDecisionReason": reason}}
-}
-
-// systemMessage is an answer that Claude Code shows to the user.
-func systemMessage(text string) map[string]any {
-	return map[string]any{"systemMessage": "[SUPERVISOR] " + printable(redact(text))}
-}
-
-// decide returns the answer to a stop or a question whose review ended so, nil for none: what the agent may
-// do, and in a session what the user reads. No file is read.
-func (e *hookEvent) decide(r review, inSession bool) any {
-	answer := map[string]any{}
-	isStop, isBlock := e.isStop(), r.Verdict == verdictBlock && !r.Observed
-	switch {
-	case isStop && isBlock:
-		answer = blocked(r.Feedback)
-	case isStop, r.Verdict == verdictFailed, r.Verdict == verdictCancelled:
-	case isBlock:
-		answer = toolDecision("deny", r.Feedback)
-	default:
-		answer = toolDecision("allow", r.Feedback)
-	}
-	if inSession && r.Verdict != verdictCancelled && r.Verdict != "" {
-		maps.Copy(answer, systemMessage(e.message(r)))
-	}
-	if len(answer) == 0 {
-		return nil
-	}
-	return answer
-}
-
-// message is what the user reads of a review that ended so: that it failed, that the limit is reached, or
-// what the verdict rests on. A question that was sent back comes with its answer: the client shows neither
-// the question nor whose words the agent gets.
-func (e *hookEvent) message(r review) string {
-	isStop := e.isStop()
-	switch {
-	case r.Verdict == verdictFailed && isStop:
-		return say(reviewFailed, cutMiddle(r.Error, 200), adviceFor(r.Error))
-	case r.Verdict == verdictFailed:
-		return say(questionUnreviewed, cutMiddle(r.Error, 200))
-	case r.Verdict == verdictLimit && !isStop:
-		return say(limitQuestion, count(r.Limit, reviews))
-	case r.Verdict == verdictLimit:
-		text := say(limitStop, count(r.Limit, reviews))
-		if r.Feedback != "" {
-			text += "\n" + say(feedbackStillOpen, cutMiddle(r.Feedback, 1000))
-		}
-		return text
-	}
-	receipt := r.receipt()
-	switch {
-	case r.Verdict == verdictBlock && !isStop:
-		return strings.Join([]string{say(questionAnswered), questionText(encodeJSON(e.ToolInput)),
-			say(reviewersAnswer, cutMiddle(r.Feedback, 500)), receipt, say(answerYourself)}, "\n")
-	case r.Verdict == verdictBlock && r.Observed:
-		receipt += "\n" + say(observedFeedback, r.Feedback)
-	case r.Verdict == verdictAllow && r.Feedback != "":
-		receipt += "\n" + say(leftToUser, r.Feedback)
-	}
-	return receipt
-}
-
-// adviceFor returns what helps after a review that failed for the cause. No other review helps where the
-// conversation is too long or can't be found, or where the directory in which a reviewer starts is gone.
-func adviceFor(cause string) string {
-	gone, _, _ := strings.Cut(say(notStarted, say(directoryGone, "\x00")), "\x00")
-	switch {
-	case strings.Contains(strings.ToLower(cause), "prompt is too long"):
-		return say(adviceCompact)
-	case strings.Contains(cause, noConversation), strings.HasPrefix(cause, gone):
-		return say(adviceLog)
-	}
-	return say(adviceContinue)
 }
 
 // feedbackLimit is in characters. Claude Code gives the agent a reason whole, and twice, so length costs.
@@ -400,7 +318,7 @@ func (h *hook) introduce() any {
 		with = say(introducedProvider, with)
 	}
 	text := say(introduction, count(h.reviewLimit(), reviews), with)
-	if h.mode() == modeObserve {
+	if h.present() == modeObserve {
 		text = say(introductionObserved, with)
 	}
 	if h.config.Supervisor.Try {

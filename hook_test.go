@@ -428,7 +428,7 @@ func TestHookReviewsAlike(t *testing.T) {
 }
 
 // introduced is what a supervised session begins with.
-const introduced = "SessionStart:startup says: [SUPERVISOR] 本会话受监督：每项要求最多审查 10 次\n实时查看：ccc log -f\n"
+const introduced = "SessionStart:startup says: [SUPERVISOR] 本会话受监督\n每项要求最多审查 10 次\n实时查看：ccc log -f\n"
 
 // TestSession is a whole supervised session of the built program: launch, a
 // stop that is sent back, a stop that is approved.
@@ -477,7 +477,7 @@ func TestSessionLimit(t *testing.T) {
 	}
 	expectEqual(t, "the verdicts", box.timelineVerdicts(), append(slices.Repeat([]verdict{verdictBlock}, 10), verdictLimit))
 	_, end, _ := strings.Cut(box.ccc("log"), verdictName(verdictLimit)) // the agent's last words are told there, too
-	expectIn(t, "ccc log at the limit", end, "Agent Done.")
+	expectIn(t, "ccc log at the limit", end, "Agent：Done.")
 }
 
 func TestSessionQuestion(t *testing.T) {
@@ -611,7 +611,7 @@ func TestHookPanic(t *testing.T) {
 		"decision": func() { panic("planted") },
 		"event":    func() { _, _ = readEvent(panickingReader{}) },
 		"switch": func() {
-			s := &supervision{mode: func() mode { panic("planted") }}
+			s := &supervision{present: func() mode { panic("planted") }}
 			s.untilEnded(time.Minute, nil)
 			time.Sleep(time.Minute)
 		},

@@ -4,7 +4,6 @@ package main
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // A jsonValue is one value of a JSON text: text[start:end].
@@ -123,13 +123,34 @@ func unmarked(text []byte) []byte {
 // isBlank reports whether text is empty or white space. Claude Code takes such a file as {}.
 func isBlank(text []byte) bool { return len(bytes.TrimSpace(unmarked(text))) == 0 }
 
-// slips are the usual faults of JSON that is written by hand, by encoding/json's words for them.
-var slips = map[string]string{
-	"invalid character '}' looking for beginning of object key string": "a comma too many before }",
+// wanted is what belongs where encoding/json finds a fault, by its words for the place.
+var wanted = map[string]string{
+	"looking for beginning of object key string": "a key in double quotes",
+	"looking for beginning of value":             "a value",
+	"after object key":                           "a colon",
+	"after object key:value pair":                "a comma or }",
+	"after array element":                        "a comma or ]",
+	"after top-level value":                      "the end",
+	"in string literal":                          `a closing "`,
+	"in string escape code":                      `\\ for a backslash`,
+}
 
-	"invalid character ']' looking for beginning of value": "a comma too many, or no value, before ]",
-	`invalid character '"' after object key:value pair`:    "a comma is missing before the next key",
-	`invalid character '"' after array element`:            "a comma is missing before the next string",
+// faultInWords returns in words what encoding/json finds wrong at text[at], and where that is.
+func faultInWords(text []byte, at int, err error) (what string, place int) {
+	before := bytes.TrimRight(text[:at], " \t\r\n")
+	fault, _ := utf8.DecodeRune(text[at:])
+	_, words, _ := strings.Cut(err.Error(), "' ")
+	switch {
+	case at == len(text):
+		return `it ends too early: a }, a ] or a " is missing`, at
+	case bytes.HasSuffix(before, []byte(",")) && strings.ContainsRune(",]}", fault):
+		return "a comma too many", len(before) - 1
+	case fault == '/' || fault == '#':
+		return "JSON has no comments", at
+	case wanted[words] != "":
+		return fmt.Sprintf("expected %s, not %#q", wanted[words], string(fault)), at
+	}
+	return err.Error(), at
 }
 
 // parseJSON reads text, which must hold exactly one JSON value; a byte order mark may come before it. The
@@ -142,8 +163,8 @@ func parseJSON(text []byte) (*jsonValue, error) {
 		if !strings.HasPrefix(syntax.Error(), "unexpected end") {
 			offset-- // Offset counts the bytes read, the faulty one included
 		}
-		line, column := position(text, offset)
-		what := cmp.Or(slips[syntax.Error()], syntax.Error())
+		what, place := faultInWords(plain, offset, syntax)
+		line, column := position(text, place)
 		return nil, fmt.Errorf("line %d, column %d: %s", line, column, what)
 	}
 	r := jsonReader{text: string(plain), Decoder: json.NewDecoder(bytes.NewReader(plain))}

@@ -310,14 +310,14 @@ func (l *launch) addDirs() (added []string) {
 
 // write writes the files that the launch needs.
 func (l *launch) write() error {
-	d, state := l.dirs, stateDir(l.dirs.state)
+	d := l.dirs
 	if l.supervisor {
-		err := state.create()
+		err := d.state.create()
 		if err == nil {
-			err = state.sweep() // before the log is there: it may put that aside
+			err = d.state.sweep() // before the log is there: it may put that aside
 		}
 		if err == nil {
-			err = appendFile(state.logFile(), nil) // `tail -f` works at once
+			err = appendFile(d.state.logFile(), nil) // `tail -f` works at once
 		}
 		if err != nil {
 			return fmt.Errorf("preparing the state directory: %w", err)
@@ -364,7 +364,7 @@ func (l *launch) goOnUnwritten(err error) error {
 
 // announce prints what the user should know to stderr.
 func (l *launch) announce() {
-	d, state := l.dirs, stateDir(l.dirs.state)
+	d := l.dirs
 	if l.untried != nil {
 		err := fmt.Errorf("whether claude runs ccc's hooks could not be tried: %w", l.untried)
 		fmt.Fprintln(os.Stderr, "ccc: warning:", printable(err.Error()))
@@ -373,7 +373,7 @@ func (l *launch) announce() {
 		fmt.Fprintln(os.Stderr, "ccc:", say(currentProvider, printable(l.provider.name), d.configFile()))
 	}
 	if l.supervisor {
-		log, output := state.logFile(), state.session("<session>").outputFile()
+		log, output := d.state.logFile(), d.state.session("<session>").outputFile()
 		how := announcedOn
 		if l.config.Supervisor.Observe {
 			how = announcedObserve

@@ -31,7 +31,7 @@ func showLog(c *invocation, d dirs) (err error) {
 	find := func() (stories []*story, err error) {
 		ids, err := sessionsMeant(c.operands, d, seen)
 		for _, id := range ids {
-			stories = append(stories, p.newStory(stateDir(d.state).session(id)))
+			stories = append(stories, p.newStory(d.state.session(id)))
 		}
 		return stories, err
 	}
@@ -288,7 +288,7 @@ func (s *story) writeKilled() {
 // promptShown is in characters, of a prompt: the user wrote it and knows how it goes on.
 const promptShown = 600
 
-// writeTitle writes a time, what came then and with what result, "" for none.
+// writeTitle writes a time, what came then and with what result, each "" for none.
 func (s *story) writeTitle(at time.Time, what, result string) {
 	s.writeSession()
 	s.titled = ""
@@ -298,8 +298,11 @@ func (s *story) writeTitle(at time.Time, what, result string) {
 		s.date = date
 		fmt.Fprintf(s, "%s\n\n", s.paint(dim, "── "+date+" ──"))
 	}
-	line := []string{s.paint(dim, at.Format(time.TimeOnly)), s.paint(bold, what), result}
-	fmt.Fprintln(s, strings.TrimRight(strings.Join(line, " "), " "))
+	line := s.paint(dim, at.Format(time.TimeOnly))
+	if what != "" {
+		line += " " + s.paint(bold, what)
+	}
+	fmt.Fprintln(s, strings.TrimRight(line+" "+result, " "))
 }
 
 // writeFact writes text below a title, behind the word for what it is; an empty text is left out. The
@@ -328,8 +331,8 @@ func (s *story) writeFact(lead words, text string) {
 // writeEnd writes what became of a stop or a question.
 func (s *story) writeEnd(r *review) {
 	isApproved, isLimit := r.Verdict == verdictAllow, r.Verdict == verdictLimit
-	result := s.paint(verdictColour(r.Verdict), oneLine(r.verdictName()))
-	s.writeTitle(*r.lastTime(), r.reviewTitle(), result)
+	title, result := r.titleAndResult()
+	s.writeTitle(*r.lastTime(), title, s.paint(verdictColour(r.Verdict), result))
 	s.writeFact(words{}, r.reviewSpending())
 	if isLimit { // it had no begin
 		s.writeOccasion(r)

@@ -52,7 +52,7 @@ func TestLogBroken(t *testing.T) {
 	box.timelineOf(testSession, whole+"\n", whole[:len(whole)/2]+"\n", "\n", "garbage\n", "3\n", "[]\n", "null\n", "{}\n", `{"event":"Stop","verdict":"block"}`+"\n",
 		"\x00\x00\n", whole[:30], whole+"\n",
 		strings.ReplaceAll(line("b"), `,"`, ` , "`)+"\r\n", line("c")) // written by others, and without newline
-	if got := box.ccc("log"); strings.Count(got, "审查 1/10 退回") != 3 || strings.Count(got, `反馈 a <b> "c" \`+"\n") != 3 {
+	if got := box.ccc("log"); strings.Count(got, "审查 1/10 退回") != 3 || strings.Count(got, `反馈：a <b> "c" \`+"\n") != 3 {
 		t.Errorf("log %s", got)
 	}
 	got := box.run(10*time.Second, "", "ccc", "log", "--json", testSession).stdout
@@ -63,7 +63,7 @@ func TestLogBroken(t *testing.T) {
 	// A state that can't be read is told, and hides nothing.
 	box.write(statePath, 0o600, "{")
 	box.timelineOf("other", whole+"\n")
-	if got := box.run(10*time.Second, "", "ccc", "status"); got.code != 0 || !strings.Contains(got.stderr, "supervisor-"+testSession+".json: ") || strings.Count(got.stdout, "退回") != 2 {
+	if got := box.run(10*time.Second, "", "ccc", "status"); got.code != 0 || !strings.Contains(got.stderr, "supervisor-"+testSession+".json: ") || strings.Count(got.stdout, "  退回  ") != 2 {
 		t.Errorf("corrupt state: %+v", got)
 	}
 }
@@ -116,9 +116,9 @@ func TestLogFollow(t *testing.T) {
 	box.submit("mend it")
 	await(t, output, "用户\n    mend it\n")
 	box.stop("")
-	await(t, output, "反馈 first\n")
+	await(t, output, "反馈：first\n")
 	idle, endIdle := follow(t, box, "-f", testSession[:4])
-	await(t, idle, "反馈 first\n")
+	await(t, idle, "反馈：first\n")
 	if code := endIdle(syscall.SIGTERM); code != 0 || strings.Contains(idle(), "进行中") {
 		t.Errorf("exit code %d, no review runs: %s", code, idle())
 	}
@@ -127,7 +127,7 @@ func TestLogFollow(t *testing.T) {
 	await(t, output, begun)
 	late, endLate := follow(t, box, "-f", testSession)
 	raw, endRaw := follow(t, box, "-f", "--json", testSession)
-	await(t, late, "反馈 first\n\n")
+	await(t, late, "反馈：first\n\n")
 	await(t, late, begun)
 	await(t, raw, `"feedback":"first"`)
 	if got := box.run(10*time.Second, "", "ccc", "verdict"); got.code != 3 || got.stdout != "reviewing\n" || strings.Contains(output()+late()+raw(), "not yet") {
@@ -135,7 +135,7 @@ func TestLogFollow(t *testing.T) {
 	}
 	box.write("../fake/go", 0o600, "")
 	for _, got := range []func() string{output, late} {
-		await(t, got, "反馈 not yet\n")
+		await(t, got, "反馈：not yet\n")
 	}
 	await(t, raw, `"feedback":"not yet"`)
 	<-done
@@ -143,7 +143,7 @@ func TestLogFollow(t *testing.T) {
 		expectIs(t, "exit code", end(syscall.SIGINT), 0)
 	}
 	for _, got := range []string{output(), late()} {
-		for text, want := range map[string]int{"mend it": 1, "反馈 not yet": 1, "2/10 进行中": 1, "· git diff\n": 1, "StructuredOutput": 0} {
+		for text, want := range map[string]int{"mend it": 1, "反馈：not yet": 1, "2/10 进行中": 1, "· git diff\n": 1, "StructuredOutput": 0} {
 			if strings.Count(got, text) != want {
 				t.Errorf("%q not %d times: %s", text, want, got)
 			}
@@ -216,7 +216,7 @@ func TestLogFollowOver(t *testing.T) {
 		record{Time: ago(time.Hour), Event: eventStop, Review: "r", Process: self.name, Deadline: ago(-time.Minute), Iteration: 1, Limit: 10, LastMessage: "is it good?"})
 	late, endLate := follow(t, box, "-f")
 	await(t, late, "会话 busy（当前项目的另一个会话）\n\n")
-	await(t, late, "进行中……\n    Agent is it good?\n")
+	await(t, late, "进行中……\n    Agent：is it good?\n")
 	if endLate(syscall.SIGINT); strings.Contains(late(), "an earlier one") {
 		t.Errorf("got %s", late())
 	}
@@ -235,10 +235,10 @@ func TestLogTellsSwitch(t *testing.T) {
 	box.ccc("supervisor-mode", "on", testSession)
 	got := box.ccc("log", testSession)
 	expectIn(t, "the log", got,
-		"\n    提示词 ~/.claude/SUPERVISOR.md\n",
-		" 监督已关闭\n    来自 用户（/supervisor）\n",
-		" 监督已打开\n    来自 会话之外（ccc supervisor-mode）\n",
-		" 监督已打开\n    来自 Agent（ccc supervisor-mode）\n",
+		"\n    提示词：~/.claude/SUPERVISOR.md\n",
+		" 监督已关闭\n    来自：用户（/supervisor）\n",
+		" 监督已打开\n    来自：会话之外（ccc supervisor-mode）\n",
+		" 监督已打开\n    来自：Agent（ccc supervisor-mode）\n",
 	)
 	if strings.Count(got, "用户\n") != 1 {
 		t.Errorf("a switch shows as a prompt:\n%s", got)
@@ -279,12 +279,12 @@ func TestLogCase(t *testing.T) {
 		killed)
 	got := box.ccc("log", testSession)
 	expectIn(t, "the log", got,
-		"    Agent All of it is done. Really. ",
-		"    · 查看 a.go\n    实测 go test → 退出码 3 · 0.0 秒\n         a_test.go:3: wrong\n         FAIL\n    · 不许运行 rm x\n",
-		"提问审查 1/10\n    提问 Which one?\n         - Red\n         - Blue\n", "提问审查 1/10 通过\n    只看了对话和改动\n",
-		"    提示缓存：沿用 Agent 的\n", "    审查者没有给出判定，它说的话当作反馈\n    反馈 hm\n", "审查 1/10 已取消\n", "审查 1/10 未审成\n",
+		"    Agent：All of it is done. Really. ",
+		"    · 查看 a.go\n    实测：go test → 退出码 3 · 0.0 秒\n          a_test.go:3: wrong\n          FAIL\n    · 不许运行 rm x\n",
+		"提问审查 1/10\n    提问：Which one?\n          - Red\n          - Blue\n", "提问审查 1/10 通过\n    只看了对话和改动\n",
+		"    提示缓存：沿用 Agent 的\n", "    审查者没有给出判定，它说的话当作反馈\n    反馈：hm\n", "审查 1/10 已取消\n", "审查 1/10 未审成\n",
 	)
-	if strings.Count(got, "提示词 rules.md") != 1 || strings.Count(got, "…") != 4 || strings.Count(got, "rm x") != 1 {
+	if strings.Count(got, "提示词：rules.md") != 1 || strings.Count(got, "…") != 4 || strings.Count(got, "rm x") != 1 {
 		t.Errorf("got %s", got)
 	}
 	// What happened while a review ran stands before its end.
@@ -311,7 +311,7 @@ func TestLogCase(t *testing.T) {
 		of("", eventStop, outcome{Verdict: verdictLimit}), record{Time: ago(9), Kind: kindPrompt, Prompt: "third"})
 	for n, want := range map[string]string{"1": "second three third", "2": "second two three third", "3": "first one second two three third", "9": "first one second two three third"} {
 		told := ""
-		for _, word := range strings.Fields(box.ccc("log", "-n", n, "many")) {
+		for _, word := range strings.Fields(strings.ReplaceAll(box.ccc("log", "-n", n, "many"), "：", " ")) {
 			if strings.Contains("first second third one two three", word) {
 				told += " " + word
 			}
@@ -339,12 +339,12 @@ func TestCommandsAsRun(t *testing.T) {
 	called := record{Time: now(), Kind: kindCall, Review: "r", Tool: tool}
 	box.timelineOf(testSession, begun, called, ran)
 	output, end := follow(t, box, "-f", testSession)
-	await(t, output, "    · "+shown+"\n    实测 cat <<E\n         slug(\"a   b\")  # x\n         E\n         → 退出码 0 · 0.0 秒\n         a---b\n")
+	await(t, output, "    · "+shown+"\n    实测：cat <<E\n          slug(\"a   b\")  # x\n          E\n          → 退出码 0 · 0.0 秒\n          a---b\n")
 	end(syscall.SIGINT)
 	expectIn(t, "status", box.ccc("status"), " 正在运行："+shown+"\n")
 	ended := record{Time: now(), Event: eventStop, Project: box.work, Review: "r", outcome: outcome{Verdict: verdictBlock, Feedback: "no"}}
 	box.timelineOf(testSession, begun, called, ran, refused, ended)
-	expectIn(t, "the log", box.ccc("log", testSession), "实测 cat <<E\n", "· 不许运行 "+shown+"\n")
+	expectIn(t, "the log", box.ccc("log", testSession), "实测：cat <<E\n", "· 不许运行 "+shown+"\n")
 	// Of a long script and a long output the log tells a part, and how much is missing.
 	long := ran
 	long.Command, long.Output = strings.Repeat("one\n", 30)+"last", strings.Repeat("printed\n", 30)+"the end"
@@ -384,14 +384,14 @@ func TestLogFollowBeside(t *testing.T) {
 		record record
 		want   string
 	}{
-		{begun(eventStop, "a", 1), "said for a\n"}, {begun(eventReview, "b", 0), "said for b\n"}, {ran("a", "one"), "审查 1/9 进行中……\n    实测 one "},
-		{ran("a", "two"), "秒\n    实测 two "}, {ran("b", "three"), "审查 进行中……\n    实测 three "}, {ended, "反馈 no\n"}, {ran("a", "four"), "审查 1/9 进行中……\n    实测 four "},
+		{begun(eventStop, "a", 1), "said for a\n"}, {begun(eventReview, "b", 0), "said for b\n"}, {ran("a", "one"), "审查 1/9 进行中……\n    实测：one "},
+		{ran("a", "two"), "秒\n    实测：two "}, {ran("b", "three"), "审查 进行中……\n    实测：three "}, {ended, "反馈：no\n"}, {ran("a", "four"), "审查 1/9 进行中……\n    实测：four "},
 	} {
 		records = append(records, step.record)
 		box.timelineOf(testSession, records...)
 		await(t, output, step.want)
 	}
-	if end(syscall.SIGINT); strings.Count(output(), "said for") != 2 || strings.Count(output(), "实测 three") != 1 {
+	if end(syscall.SIGINT); strings.Count(output(), "said for") != 2 || strings.Count(output(), "实测：three") != 1 {
 		t.Errorf("got %s", output())
 	}
 }
@@ -413,7 +413,7 @@ func TestLogFollowRefused(t *testing.T) {
 	records := []any{begun}
 	box.timelineOf(testSession, records...)
 	output, end := follow(t, box, "--follow", testSession)
-	await(t, output, " 审查 1/10 进行中……\n    Agent I am done\n")
+	await(t, output, " 审查 1/10 进行中……\n    Agent：I am done\n")
 	records = append(records, step(kindCall, "rm x"))
 	box.timelineOf(testSession, records...)
 	await(t, output, "    · rm x\n")
@@ -426,7 +426,7 @@ func TestLogFollowRefused(t *testing.T) {
 	ended := begun
 	ended.LastMessage, ended.outcome = "", outcome{Verdict: verdictBlock, Feedback: "no"}
 	box.timelineOf(testSession, append(records, ended)...)
-	await(t, output, "反馈 no\n")
+	await(t, output, "反馈：no\n")
 	end(syscall.SIGINT)
 	if got := output(); strings.Count(got, "rm x") != 2 || strings.Count(got, "I am done") != 1 || strings.Count(got, "进行中") != 1 {
 		t.Errorf("got %s", got)
@@ -494,6 +494,8 @@ func TestLogEnds(t *testing.T) {
 			t.Errorf("%s:\n%s", name, got)
 		}
 	}
+	box.timelineOf(testSession, end(verdictFailed, func(r *record) { r.Event, r.Iteration, r.Feedback = eventReview, 0, "" }))
+	expectIn(t, "by hand, not reviewed", box.ccc("log", testSession), "\n03:04:00 No review\n    reason   why\n")
 	// Why there was no look, why there was no copy, and the rules, are told where they change, and told again where they change back.
 	same := func(unseen, rules, noCopy string) record {
 		return end(verdictAllow, func(r *record) {

@@ -47,8 +47,8 @@ func pathContent(mode, object string) string {
 }
 
 // changedTo returns the paths that differ between then and the present, both compared with one commit, with
-// their content now. A file that was untracked then, still exists and is no
-// longer listed is ignored now: no change.
+// their content now. A file that was untracked then, still exists and is no longer listed is ignored now: no
+// change.
 func (then pathStates) changedTo(present pathStates, top string) map[string]string {
 	changed := map[string]string{}
 	for path, is := range present {
@@ -73,19 +73,26 @@ func (then pathStates) changedTo(present pathStates, top string) map[string]stri
 type snapshot struct {
 	gitRunner // with an index of its own, which is that tree, and an object directory of its own
 	remove    func()
+	known     map[string]string     // the commits that were asked for, HEAD and MERGE_HEAD, by revision
 	untracked map[string]bool       // paths that git does not track
 	nested    []string              // repositories inside
 	dirty     []string              // submodules with changes that are not committed there
 	lists     map[string]pathStates // what differs, by commit
 }
 
-// look returns what lies in the working tree, compared with head, the commit that is checked out, and the
-// snapshot that shows it, whose remove must be called. With an error l.Unseen is set, and s is nil.
-func (g gitRunner) look(head string) (l look, s *snapshot, err error) {
-	l = look{tree: g.tree, Head: head}
-	s, err = g.snapshot()
+// look returns what lies in the working tree, compared with the commit that is checked out, and the snapshot
+// that shows it and knows these commits, too. Its remove must be called. With an error l.Unseen is set, and s
+// is nil.
+func (g gitRunner) look(commits ...string) (l look, s *snapshot, err error) {
+	l.tree = g.tree
+	known, err := g.commits(append(commits, "HEAD", "MERGE_HEAD")...)
 	if err == nil {
-		l.Paths, err = s.differences(head)
+		l.Head = known["HEAD"]
+		s, err = g.snapshot()
+	}
+	if err == nil {
+		s.known = known
+		l.Paths, err = s.differences(l.Head)
 	}
 	if err == nil && len(l.Paths) > pathsLimit {
 		l.Paths = nil
@@ -249,7 +256,7 @@ func (s *snapshot) isFromRemote(path, base string, shared []string) bool {
 	return false
 }
 
-// lookAtPrompt returns the look at the working tree around dir, as the user's prompt finds it.
+// takeLook returns the look at the working tree around dir.
 func takeLook(dir string, env []string, patience time.Duration) look {
 	t := treeOf(dir)
 	if t.Repository == "" {
@@ -257,11 +264,7 @@ func takeLook(dir string, env []string, patience time.Duration) look {
 	}
 	g, end := gitIn(context.Background(), patience, t, env)
 	defer end()
-	known, err := g.commits("HEAD")
-	if err != nil {
-		return look{tree: t, Unseen: oneLine(err.Error())}
-	}
-	l, s, err := g.look(known["HEAD"])
+	l, s, err := g.look()
 	if err == nil {
 		s.remove()
 	}

@@ -81,6 +81,7 @@
 //	supervisor_mode.go    what answers /supervisor, and ccc supervisor-mode
 //	review_by_hand.go     ccc review
 //	hook_event.go         an event of Claude Code's, and the conversation that it names
+//	decision.go           the answer to an event, and what the user reads of its review
 //	hook.go               one event in, one decision out
 //
 // Commands:

@@ -56,22 +56,18 @@ func verdictSchema() string {
 // A reviewRequest is what the reviewer gets to know of one stop or question.
 type reviewRequest struct {
 	conversation
-	unconfirmed    bool            // its requests are all that were submitted, also those withdrawn since
-	question       json.RawMessage // the input of AskUserQuestion; nil for a stop
-	inPlanMode     bool
-	lastMessage    string            // the agent's
-	tasks          []json.RawMessage // background tasks, as Claude Code lists them
-	crons          []json.RawMessage // scheduled wake-ups, in the same way
-	here           string            // the agent's current directory
-	change         changeOf          // whose change it is
-	refusal        review            // the last review that sent the agent back, for the same request
-	openFeedback   string            // its feedback, if no approval has followed it
-	withoutVerdict int               // how many reviews before this one gave no verdict, in a row
-	cacheMissed    bool              // an earlier review asked with the agent's prompt cache, in vain
-	iteration      int               // the number of this review, from 1
-	limit          int               // how many reviews the request has
+	unconfirmed bool            // its requests are all that were submitted, also those withdrawn since
+	question    json.RawMessage // the input of AskUserQuestion; nil for a stop
+	inPlanMode  bool
+	lastMessage string            // the agent's
+	tasks       []json.RawMessage // background tasks, as Claude Code lists them
+	crons       []json.RawMessage // scheduled wake-ups, in the same way
+	here        string            // the agent's current directory
+	refusal     review            // the last review that sent the agent back, for the same request
 
-	// What the plan of the review adds.
+	// What the review and its plan add.
+	iteration      int    // the number of this review, from 1
+	limit          int    // how many reviews the request has
 	project        string // where the session was started
 	tree           string // the working tree that the agent works in
 	tryCommand     string // what runs a command in a throw-away copy; "": nothing does

@@ -15,14 +15,17 @@ const cacheLeast = 40_000
 // sharesCache reports whether the reviewer is asked with the agent's prompt cache: where ccc.json says so, or
 // where ccc launched the session, whose provider the reviewer has, a key pays (cacheEnv), the conversation is
 // long enough, the reviewer has the session's model, and no earlier review of the session missed the cache.
-func sharesCache(config *configuration, request reviewRequest, launched bool, env environ) bool {
+func sharesCache(
+	config *configuration, request *reviewRequest, past *history, launched bool, env environ,
+) bool {
 	if forced := config.Supervisor.KeepCache; forced != nil {
 		return *forced
 	}
 	configured := config.Supervisor.Model
 	hasAgentsModel := configured == "" || configured == cmp.Or(request.modelID, request.model)
-	return launched && env.get(cacheVariable) != "" && request.context >= cacheLeast &&
-		!request.cacheMissed && hasAgentsModel
+	hasMissed := func(r review) bool { return r.CacheMissed }
+	return launched && env.get(cacheVariable) != "" && request.context >= cacheLeast && hasAgentsModel &&
+		!slices.ContainsFunc(past.Reviews, hasMissed)
 }
 
 // cacheEnv returns env, a launch's, with what lets reviews of the session use its prompt cache, if a key, a

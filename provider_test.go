@@ -59,7 +59,7 @@ func TestProviderConflicts(t *testing.T) {
 		{"account_headers", account, `{"env":{"ANTHROPIC_CUSTOM_HEADERS":"X: SECRET"}}`, "env.ANTHROPIC_CUSTOM_HEADERS"},
 		{"console_login", account, `{"primaryApiKey":"SECRET"}`, "primaryApiKey"},
 		{"console_login_of_older_file", "../home/.claude/.config.json", `{"primaryApiKey":"SECRET"}`, "primaryApiKey"},
-		{"broken_account", account, `{"primaryApiKey":"SECRET",}`, "line 1, column 27"},
+		{"broken_account", account, `{"primaryApiKey":"SECRET",}`, "line 1, column 26"},
 		{"blank_file", project, "\ufeff \n", ""},
 		{"broken_file", local, `{"env":`, "line 1, column 8"},
 		{"unreadable", user, "a directory", "read "},
@@ -457,10 +457,10 @@ func TestSharesCache(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Setenv(cacheVariable, strings.TrimPrefix(cmp.Or(c.left, "1"), "-"))
-			request := reviewRequest{cacheMissed: c.missed}
+			request, past := reviewRequest{}, &history{Reviews: []review{{outcome: outcome{CacheMissed: c.missed}}, {}}}
 			request.model, request.modelID, request.context = "m", c.id, cmp.Or(c.context, 100_000)
 			config := &configuration{Supervisor: supervisorConfig{Model: c.model, KeepCache: c.forced}}
-			expectIs(t, "shares", sharesCache(config, request, c.launched, os.Environ()), c.want)
+			expectIs(t, "shares", sharesCache(config, &request, past, c.launched, os.Environ()), c.want)
 		})
 	}
 }
@@ -700,7 +700,7 @@ func TestProviderSources(t *testing.T) {
 	for text, want := range map[string]string{`{"apiKeyHelper":{"a":1}}`: `{"a":1}`, `{"apiKeyHelper":"x"}`: "x", `{"apiKeyHelper":null}`: "", `{}`: ""} {
 		expectIs(t, text, sourceOf("s", "", []byte(text), nil).values[helperKey], want)
 	}
-	for text, want := range map[string]string{"": "<nil>", " ": "<nil>", "null": "line 1, column 1: the file is not an object", "[]": "line 1, column 1: the file is not an object", "{": "line 1, column 2: unexpected end of JSON input", `"x"`: "line 1, column 1: the file is not an object"} {
+	for text, want := range map[string]string{"": "<nil>", " ": "<nil>", "null": "line 1, column 1: the file is not an object", "[]": "line 1, column 1: the file is not an object", "{": "line 1, column 2: it ends too early: a }, a ] or a \" is missing", `"x"`: "line 1, column 1: the file is not an object"} {
 		s := sourceOf("s", "", []byte(text), nil)
 		expectIs(t, text, fmt.Sprint(s.err, len(s.values)), want+" 0")
 	}

@@ -83,7 +83,7 @@ func TestRealClientFollow(t *testing.T) {
 		await(t, output, "用户\n    the second request\n")
 		api.await(t, "review", 2, 120*time.Second)
 		tty.shows(10*time.Second, func(string) bool { return strings.Count(output(), "审查 1/10 通过\n") == 2 })
-		if got := output(); strings.Count(got, "审查 1/10 通过\n") != 2 || strings.Count(got, "the first request") != 1 || strings.Contains(got, "提示词 ") {
+		if got := output(); strings.Count(got, "审查 1/10 通过\n") != 2 || strings.Count(got, "the first request") != 1 || strings.Contains(got, "提示词：") {
 			t.Errorf("it says\n%s", got)
 		}
 	})
@@ -137,7 +137,7 @@ func TestRealClientLanguage(t *testing.T) {
 		box.vars = append(box.vars, "LANG=zh_CN.UTF-8")
 		tty = box.start()
 		tty.prompt("first request")
-		tty.waitFor("本会话受监督：每项要求最多审查 10 次", 90*time.Second)
+		tty.waitFor("本会话受监督 每项要求最多审查 10 次", 90*time.Second)
 		tty.waitFor("[SUPERVISOR] 正在审查工作", 90*time.Second)
 		tty.waitFor("审查者给你的留言：rotate the key yourself", 90*time.Second)
 	})

@@ -297,18 +297,37 @@ func TestRealClientReviewersProvider(t *testing.T) {
 	}
 }
 
-// The provider that ccc help config shows works as it stands: its token and model arrive, and Claude Code takes
-// its window for the model's, which it does not know.
+// The provider that ccc help config and the guide show works as it stands: its token and its model arrive, that of
+// a subagent of another model too, the cost that Claude Code guesses is no ccc's, and the session does not take
+// the model's context for one of a million tokens. Without the variable for the context the newest client does.
 func TestRealClientExampleProvider(t *testing.T) {
-	answers := script{agent: []apiReply{replyText("the answer")}}
+	const assumed = "context assumed to be"
 	forClients(t, nil, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
-		kimi := newScriptedAPI(t, answers)
+		kimi := box.answering(func(r apiRequest) apiReply {
+			for _, tool := range r.Tools {
+				if strings.HasSuffix(r.last("user"), "delegate it") && (tool == "Task" || tool == "Agent") {
+					return replyTool(tool, `{"description":"x","prompt":"be it","subagent_type":"general-purpose","model":"haiku"}`)
+				}
+			}
+			return replyText("the answer")
+		})
 		example := strings.Replace(exampleProvider, "https://api.moonshot.cn/anthropic", kimi.URL, 1)
 		box.write(".claude/ccc.json", 0o600, example)
 		box.vars = append(box.vars, "KIMI_TOKEN=token-of-kimi")
-		got := box.run(60*time.Second, "", "ccc", "kimi", "-p", "x", "--output-format", "json")
+		got := box.run(60*time.Second, "", "ccc", "kimi", "-p", "delegate it", "--output-format", "json")
 		expectIn(t, "the result", got.stdout, `"result":"the answer"`)
 		expectIn(t, "the result", got.stdout, `"contextWindow":262144`)
-		expectRequests(t, kimi.requests("agent"), "token-of-kimi", "kimi-k2.5")
+		isDelegated := func(r apiRequest) bool { return strings.HasSuffix(r.last("user"), "be it") }
+		expectIs(t, "a subagent was asked", slices.ContainsFunc(kimi.requests(""), isDelegated), true)
+		session := func() string {
+			tty := box.open("ccc", "kimi")
+			tty.prompt("hello")
+			tty.waitFor("the answer", 60*time.Second)
+			return tty.screen()
+		}
+		expectNotIn(t, "the screen", session(), assumed)
+		expectRequests(t, kimi.requests(""), "token-of-kimi", "kimi-k2.5")
+		box.edit(".claude/ccc.json", "CLAUDE_CODE_MAX_CONTEXT_TOKENS", "UNUSED")
+		t.Log(session())
 	})
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -305,8 +306,8 @@ func TestRealClientVerdictInText(t *testing.T) {
 	})
 }
 
-// What a review leaves to the user, a failure and the limit are shown to the user, once, in the session. The next request
-// is reviewed again.
+// What a review leaves to the user, a failure and the limit are shown to the user, once, in the session, at 80 columns with
+// each sentence on a line of its own. The next request is reviewed again.
 func TestRealClientShown(t *testing.T) {
 	forClients(t, nil, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
 		box.answering(func(r apiRequest) apiReply {
@@ -325,8 +326,9 @@ func TestRealClientShown(t *testing.T) {
 		})
 		box.write(".claude/ccc.json", 0o600, `{"supervisor":{"max_iterations":1}}`)
 		tty := box.start()
+		tty.tmux("resize-window", "-x", "80", "-y", "60")
 		tty.prompt("first request")
-		tty.waitFor("本会话受监督：每项要求最多审查 1 次 实时查看：ccc log -f", 90*time.Second)
+		tty.waitFor("本会话受监督 每项要求最多审查 1 次 实时查看：ccc log -f", 90*time.Second)
 		tty.waitFor("rotate the key yourself", 90*time.Second)
 		tty.prompt("second request")
 		tty.waitFor("这次审查没能完成", 90*time.Second)
@@ -335,6 +337,13 @@ func TestRealClientShown(t *testing.T) {
 		tty.waitFor("审查已用完", 90*time.Second)
 		tty.prompt("fourth request")
 		tty.waitFor("and push it", 90*time.Second)
+		for _, row := range []string{"says: [SUPERVISOR] 本会话受监督", "每项要求最多审查 1 次", "实时查看：ccc log -f",
+			"says: [SUPERVISOR] 这次审查没能完成，Agent 的工作未经检查。", "发一条“继续”，它停下时会再审，或者运行 ccc review。", "仍不行请运行 ccc doctor，详情见 ccc log",
+			"says: [SUPERVISOR] 这项要求的 1 次审查已用完，这次停下没有再审。", "你再发消息会重新计数。", "上次的反馈还没有解决：not yet"} {
+			if !regexp.MustCompile("(?m)(^| )" + regexp.QuoteMeta(row) + " *$").MatchString(tty.tmux("capture-pane", "-p").stdout) {
+				t.Errorf("no row has just %q:\n%s", row, tty.screen())
+			}
+		}
 		screen := unspaced(tty.screen())
 		for _, once := range []string{"上次审查没能完成", "上次审查已取消", "本会话受监督"} {
 			if strings.Count(screen, once) > 1 || once != "本会话受监督" && strings.Contains(screen, once) {

@@ -302,7 +302,7 @@ func TestRealClientIntroduced(t *testing.T) {
 			`{"supervisor":{"try":false,"max_iterations":5},"providers":{"kimi":{"env":{`+
 				`"ANTHROPIC_BASE_URL":"`+box.api.URL+`","ANTHROPIC_AUTH_TOKEN":"t-0123456789"}}}}`)
 		tty := box.start("kimi")
-		const text = "SessionStart:%s says: [SUPERVISOR] 本会话受监督：每项要求最多审查 5 次（提供商 kimi）"
+		const text = "SessionStart:%s says: [SUPERVISOR] 本会话受监督 每项要求最多审查 5 次（提供商 kimi）"
 		tty.waitFor(fmt.Sprintf(text, "startup"), 60*time.Second)
 		tty.waitFor("实时查看：ccc log -f", 10*time.Second)
 		expectIs(t, "the requests before the first prompt", len(api.requests("agent")), 0)

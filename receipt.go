@@ -171,9 +171,25 @@ func (r review) reviewSpending() string {
 	return joined(r.reviewPrice(), used, cache)
 }
 
+// titleAndResult returns the review's title, and its verdict in a word. Of a failed one without a number the
+// result is both.
+func (r review) titleAndResult() (title, result string) {
+	if r.Verdict == verdictFailed && r.Iteration == 0 {
+		return "", say(titleNone)
+	}
+	return r.reviewTitle(), oneLine(r.verdictName())
+}
+
 // receiptHead is the review's title and verdict, time and cost.
 func (r review) receiptHead() string {
-	return joined(r.reviewTitle()+" "+r.verdictName(), r.reviewPrice())
+	title, head := r.titleAndResult()
+	switch {
+	case r.Iteration > 0:
+		head = title + " " + head
+	case title != "":
+		head = say(unnumberedHead, title, head)
+	}
+	return joined(head, r.reviewPrice())
 }
 
 // hasLooked reports whether the reviewer has read a file or run a command.

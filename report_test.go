@@ -541,7 +541,7 @@ func TestByHand(t *testing.T) {
 	}
 	expectIn(t, "the report", box.ccc("report"), "Review sent back", "```\nnot yet\n")
 	box.reviews(fails("API Error: 529"))
-	if got := expect(4, "[SUPERVISOR] Review not reviewed · "); strings.Count(got.stdout, "529") != 1 || strings.Contains(got.stderr, "no review") {
+	if got := expect(4, "[SUPERVISOR] No review · "); strings.Count(got.stdout, "529") != 1 || strings.Contains(got.stderr, "no review") {
 		t.Errorf("the reason is not told once: %+v", got)
 	}
 	// It does not run beside another review of that session.

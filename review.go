@@ -28,7 +28,7 @@ type supervision struct {
 	project  string       // where the session was started
 	launched bool         // ccc launched the session's client supervised
 	client   int          // the nearest process above that is no shell: Claude Code; 0 if unknown
-	mode     func() mode  // returns the session's mode, as of now
+	present  func() mode  // returns the session's mode, as of now
 }
 
 // reviewLimit returns how many reviews a request has. In a session Claude Code's own limit counts too. The
@@ -53,6 +53,7 @@ func (s *supervision) review(ctx context.Context, r review, request reviewReques
 		return s.endReview(r, err)
 	}
 	request.project, request.tree = s.project, workingTree(s.project, request.here)
+	request.iteration, request.limit = max(r.Iteration, 1), max(r.Limit, 1) // if it counts for no limit, 1/1
 	_, self := processInfo(os.Getpid())
 	r.Process, r.PromptSource, r.Seen.tree = self.name, in.Source, treeOf(request.tree)
 	r.Deadline, _ = ctx.Deadline()
@@ -62,32 +63,33 @@ func (s *supervision) review(ctx context.Context, r review, request reviewReques
 	}
 	s.record(entry{Review: &r})
 
-	plan, judged, err := s.prepare(ctx, in.Text, request)
+	call, judged, err := s.prepare(ctx, in.Text, &request, r.Event == eventReview)
 	if err != nil {
 		return s.endReview(r, err)
 	}
 	if judged.Unseen != "" {
 		s.log("no look at the working tree", "error", judged.Unseen)
 	}
-	r.Seen, r.Change, r.NoCopy, r.Way = judged.look, judged.listedPaths(), plan.request.noCopy, "own"
+	r.Seen, r.Change, r.NoCopy, r.Way = judged.look, judged.listedPaths(), request.noCopy, "own"
 	r.Model = cmp.Or(s.config.Supervisor.Model, request.modelID, request.model)
-	if plan.shares {
+	if call.shares {
 		r.Way = "cache"
 	}
-	path := s.session.byHandFile()
+	path, title := s.session.byHandFile(), reviewing
+	if r.Event == eventPreToolUse {
+		title = reviewingQuestion
+	}
 	if r.Event != eventReview { // ccc review has printed its own
 		path = s.session.outputFile()
-		s.print(say(reviewing)+"...", say(detailsIn, path))
+		s.print(say(title)+"...", say(detailsIn, path))
 	}
 	s.log("review started", "iteration", r.reviewNumber(), "prompt_source", in.Source)
 	if r.NoCopy != "" {
 		s.log("no copy to run commands in", "error", r.NoCopy)
 	} else {
 		of := filepath.Join(string(s.session.dir), s.session.id, r.ID)
-		plan.env = setEnv(plan.env, tryVariable, of)
+		call.env = setEnv(call.env, tryVariable, of)
 	}
-	call := plan.newCall()
-	call.warn = func(err error) { s.warn("review", err) }
 	if output, err := openOutput(path); err != nil {
 		s.warn("opening the reviewer's output", err)
 	} else {
@@ -95,44 +97,49 @@ func (s *supervision) review(ctx context.Context, r review, request reviewReques
 		call.output = output
 	}
 	r.outcome, err = call.run(ctx, func(did step) { s.noteStep(r, did) })
-	// Only a cache that was chosen by itself is given up.
-	r.CacheMissed = r.CacheMissed && plan.shares && s.config.Supervisor.KeepCache == nil
-	r.Observed = r.Observed || s.mode() == modeObserve
+	r.Observed = r.Observed || s.present() == modeObserve
 	if err == nil { // the reviewer has answered
-		err = s.whyUnwanted(ctx)
+		err = s.listening(ctx)
 	}
 	if err == nil && r.Verdict == "" {
-		err = s.takeWords(&r, request)
+		err = s.takeWords(&r)
 	}
 	return s.endReview(r, err)
 }
 
-// prepare plans a review, and meanwhile takes the change that the reviewer is going to see.
-func (s *supervision) prepare(ctx context.Context, prompt string, request reviewRequest) (
-	plan *reviewPlan, judged judgedChange, err error,
+// prepare plans a review, and meanwhile takes the change that the reviewer is going to see. It completes
+// request.
+func (s *supervision) prepare(ctx context.Context, prompt string, request *reviewRequest, byHand bool) (
+	call *reviewerCall, judged judgedChange, err error,
 ) {
 	looking, stop := context.WithCancel(ctx)
 	defer stop()
-	before := make(chan judgedChange, 1)
+	of, before := changeOf{s.past, request.began(), byHand}, make(chan judgedChange, 1)
 	go func() {
 		defer exitOnPanic()
-		before <- takeChange(looking, request.tree, s.dirs.env, request.change)
+		before <- takeChange(looking, request.tree, s.dirs.env, of)
 	}()
-	if plan, err = s.plan(ctx, prompt, request); err != nil {
+	if call, err = s.plan(ctx, prompt, request); err != nil {
 		stop()
 	}
-	if judged = <-before; err == nil {
-		plan.request.addChange(judged)
+	if judged = <-before; err != nil {
+		return nil, judged, err
 	}
-	return plan, judged, err
+	request.addChange(judged)
+	call.input = request.requestText(call.shares)
+	if call.shares { // no flag may change the system prompt then
+		call.input = call.prompt + "\n\n" + say(verdictForm) + "\n\n" + call.input
+	}
+	return call, judged, nil
 }
 
-// whyUnwanted returns why nobody reads the decision of a review any more; nil while it is wanted.
-func (s *supervision) whyUnwanted(ctx context.Context) error {
+// listening returns why nobody waits for a decision any more: a signal ended ccc, as the cause of ctx, its
+// client has gone (a killed one sends no signal), or the session was switched off. nil while somebody does.
+func (s *supervision) listening(ctx context.Context) error {
 	switch {
-	case errors.Is(context.Cause(ctx), errUserEnded), s.clientEnded():
+	case errors.Is(context.Cause(ctx), errUserEnded), s.client != 0 && hasEnded(s.client):
 		return errUserEnded
-	case s.mode() == modeOff:
+	case s.present() == modeOff:
 		return errSwitchedOff
 	}
 	return nil
@@ -152,23 +159,26 @@ func (s *supervision) endReview(r review, err error) review {
 		r.Feedback = cmp.Or(r.Feedback, say(defaultFeedback))
 	}
 	r.Ended = now()
+	isQuestion := r.Event == eventPreToolUse
 	switch {
 	case r.Event == eventReview: // ccc review prints it, and no agent goes on or stops
 	case err != nil:
 		fmt.Fprintln(os.Stderr, "ccc: no review:", printable(redact(r.Error))) // it may quote a key
+	case r.Verdict == verdictAllow && isQuestion:
+		s.print(say(questionToUser))
 	case r.Verdict == verdictAllow:
 		s.print(say(finished))
 	case r.Verdict == verdictBlock && r.Observed:
 		s.print(say(unfinishedObserved, printable(r.Feedback)))
+	case r.Verdict == verdictBlock && isQuestion:
+		s.print(say(questionSentBack, printable(r.Feedback)))
 	case r.Verdict == verdictBlock:
 		s.print(say(unfinished, printable(r.Feedback)))
 	}
 	s.record(entry{Review: &r})
-	if s.past != nil { // what ccc try has recorded is known from there alone
-		s.warn("reading the timeline", s.past.read())
-		if recorded := s.past.review(r.ID); recorded != nil {
-			r.did = recorded.did
-		}
+	s.warn("reading the timeline", s.past.read())
+	if recorded := s.past.review(r.ID); recorded != nil { // what ccc try has recorded is known from there alone
+		r.did = recorded.did
 	}
 	s.logEnd(r)
 	s.warn("sweeping the state directory", s.session.dir.sweep())
@@ -216,23 +226,23 @@ const mostWithoutVerdict, mostWithheld = 2, 1
 // takeWords makes a refusal of an answer without a verdict: its words are the feedback. The default feedback
 // takes the place of those that say nothing, and of those that hold an approval, an order for an agent. There
 // is no review, and an error, of a question, and where too many in a row gave no verdict.
-func (s *supervision) takeWords(r *review, request reviewRequest) error {
-	said, most := r.Feedback, mostWithoutVerdict
+func (s *supervision) takeWords(r *review) error {
+	said, most, before := r.Feedback, mostWithoutVerdict, s.past.countWithoutVerdict()
 	withheld := saysNothing(said) || r.Event != eventReview && holdsApproval(said)
 	if withheld {
 		most = mostWithheld
 	}
 	switch {
-	case request.question != nil && saysNothing(said):
+	case r.Event == eventPreToolUse && saysNothing(said):
 		return errNoVerdict
-	case request.question != nil:
+	case r.Event == eventPreToolUse:
 		return errors.New(say(noVerdict, cutMiddle(said, 500)))
-	case request.withoutVerdict >= most:
+	case r.Event != eventReview && before >= most:
 		hint := ""
 		if r.Way == "cache" {
 			hint = say(cacheOffHint)
 		}
-		return errors.New(say(noVerdictAgain, request.withoutVerdict+1, hint))
+		return errors.New(say(noVerdictAgain, before+1, hint))
 	}
 	r.Verdict, r.NoVerdict = verdictBlock, true
 	if r.Withheld = withheld; withheld {
@@ -241,17 +251,9 @@ func (s *supervision) takeWords(r *review, request reviewRequest) error {
 	return nil
 }
 
-// A reviewPlan is how a reviewer is going to be asked.
-type reviewPlan struct {
-	reviewerOptions
-	request reviewRequest // complete but for the change
-	claude  string        // the path of its program
-	env     []string
-	shares  bool // the agent's prompt cache: see sharesCache in prompt_cache.go
-}
-
-// plan returns how the reviewer is asked. prompt are its instructions.
-func (s *supervision) plan(ctx context.Context, prompt string, request reviewRequest) (*reviewPlan, error) {
+// plan returns the call of the reviewer, complete but for its input, and completes request but for the
+// change. prompt are the reviewer's instructions.
+func (s *supervision) plan(ctx context.Context, prompt string, request *reviewRequest) (*reviewerCall, error) {
 	if olderThan(request.version, oldestClaude) {
 		return nil, errors.New(say(clientTooOld, request.version, oldestClaude, updateClaude))
 	}
@@ -266,38 +268,27 @@ func (s *supervision) plan(ctx context.Context, prompt string, request reviewReq
 	if deadline, ok := ctx.Deadline(); ok {
 		request.seconds = int(time.Until(deadline).Round(time.Second).Seconds())
 	}
-	options := reviewerOptions{session: s.session.id, version: request.version, dir: request.tree,
-		prompt: prompt, config: s.config.Supervisor}
-	p := &reviewPlan{request: request, claude: claude, env: env, reviewerOptions: options}
+	c := &reviewerCall{claude: claude, env: env, session: s.session.id, version: request.version,
+		dir: request.tree, prompt: prompt, config: s.config.Supervisor, output: io.Discard,
+		warn: func(err error) { s.warn("review", err) }}
 	readable := append(strings.Split(s.dirs.env.get(addDirsVariable), "\n"), request.dirs...)
 	if request.tree != request.project {
 		readable = append(readable, request.project)
 	}
 	for _, dir := range readable {
 		info, err := os.Stat(dir)
-		if err == nil && info.IsDir() && filepath.IsAbs(dir) && !slices.Contains(p.addDirs, dir) {
-			p.addDirs = append(p.addDirs, dir)
+		if err == nil && info.IsDir() && filepath.IsAbs(dir) && !slices.Contains(c.addDirs, dir) {
+			c.addDirs = append(c.addDirs, dir)
 		}
 	}
 	sources, ofSession := readSources(s.dirs, s.config, nil), s.hasSessionsProvider()
 	if ofSession { // another does not know the session's model
-		p.config.Model = cmp.Or(p.config.Model, s.sessionModel(request.conversation, sources))
+		c.config.Model = cmp.Or(c.config.Model, s.sessionModel(request.conversation, sources))
 	}
-	p.shares = sharesCache(s.config, request, s.launched && ofSession, s.dirs.env)
-	p.offerCopy(ctx, s.dirs.self)
-	return p, nil
-}
-
-// newCall returns the call of the reviewer. Where it shares the agent's prompt cache no flag may change the
-// system prompt, so its instructions and the form of the verdict go with the request.
-func (p *reviewPlan) newCall() *reviewerCall {
-	input, options := p.request.requestText(p.shares), p.reviewerOptions
-	if p.shares {
-		input = options.prompt + "\n\n" + say(verdictForm) + "\n\n" + input
-		options.prompt = ""
-	}
-	return &reviewerCall{claude: p.claude, dir: p.dir, flags: options.flags(), input: input, env: p.env,
-		output: io.Discard}
+	c.shares = sharesCache(s.config, request, s.past, s.launched && ofSession, s.dirs.env)
+	request.offerCopy(ctx, c, s.dirs.self)
+	c.tryCommand = request.tryCommand
+	return c, nil
 }
 
 // hasSessionsProvider reports whether the reviewer asks the API that the session does.
@@ -342,18 +333,17 @@ func (s *supervision) environment() ([]string, error) {
 
 // offerCopy adds to the request how to run commands in a throw-away copy, with the ccc at that path, or why
 // that can't be done: copies may be switched off, or none can be made here.
-func (p *reviewPlan) offerCopy(ctx context.Context, ccc string) {
+func (r *reviewRequest) offerCopy(ctx context.Context, c *reviewerCall, ccc string) {
 	var err error = errTryOff
-	if p.config.Try {
-		p.request.homeIsReadOnly, err = tryProbe(ctx, p.dir, p.env)
+	if c.config.Try {
+		r.homeIsReadOnly, err = tryProbe(ctx, c.dir, c.env)
 	}
 	if err != nil {
 		f := failureOf(err)
-		p.request.noCopy = strings.TrimSpace(oneLine(f.err.Error()) + "\n" + f.hint)
+		r.noCopy = strings.TrimSpace(oneLine(f.err.Error()) + "\n" + f.hint)
 		return
 	}
-	p.tryCommand = shellQuote(ccc) + " " + trySubcommand
-	p.request.tryCommand = p.tryCommand
+	r.tryCommand = shellQuote(ccc) + " " + trySubcommand
 }
 
 // patience returns how long a review of the event may take, and the error of one that takes longer. Claude
@@ -369,11 +359,7 @@ func (s *supervision) patience(event string) (timeout time.Duration, late error)
 	return time.Duration(seconds) * time.Second, errors.New(say(noVerdictWithin, seconds, why))
 }
 
-// clientEnded reports whether the process that listens to the hook is known and has ended.
-func (s *supervision) clientEnded() bool { return s.client != 0 && hasEnded(s.client) }
-
-// untilEnded returns a context that ends after timeout, with late as its cause, when a signal ends ccc,
-// when its client has gone (a killed one sends none), or when the session is switched off.
+// untilEnded returns a context that ends after timeout, with late as its cause, or when nobody listens.
 func (s *supervision) untilEnded(timeout time.Duration, late error) (context.Context, context.CancelFunc) {
 	timed, stop := context.WithTimeoutCause(context.Background(), timeout, late)
 	ctx, cancel := context.WithCancelCause(timed)
@@ -387,10 +373,8 @@ func (s *supervision) untilEnded(timeout time.Duration, late error) (context.Con
 			case <-ctx.Done():
 				return
 			case <-tick.C:
-				if s.clientEnded() {
-					cancel(errUserEnded)
-				} else if s.mode() == modeOff {
-					cancel(errSwitchedOff)
+				if err := s.listening(ctx); err != nil {
+					cancel(err)
 				}
 			}
 		}

@@ -51,9 +51,8 @@ func reviewNow(c *invocation, d dirs) (err error) {
 // superviseStored returns what reviews a session that is in a transcript. An error means that it can't be
 // reviewed now.
 func superviseStored(stored storedSession, d dirs) (s *supervision, err error) {
-	state := stateDir(d.state)
-	s = &supervision{dirs: d, session: state.session(stored.id), project: transcriptStart(stored.path),
-		mode: func() mode { return modeOn }}
+	s = &supervision{dirs: d, session: d.state.session(stored.id), project: transcriptStart(stored.path),
+		present: func() mode { return modeOn }}
 	s.dirs.here = s.project
 	if s.past, err = s.session.readHistory(); err != nil {
 		return nil, err
@@ -65,7 +64,7 @@ func superviseStored(stored storedSession, d dirs) (s *supervision, err error) {
 	if s.config, err = loadConfig(d); err != nil {
 		return nil, err
 	}
-	return s, state.create()
+	return s, d.state.create()
 }
 
 // requestByHand returns the request for a review that is asked for in the directory here: of the working tree
@@ -75,12 +74,7 @@ func (s *supervision) requestByHand(talk conversation, here string) reviewReques
 		here = talk.cwd
 	}
 	talk.noteReviews(s.past)
-	of := changeOf{history: s.past, byHand: true}
-	if len(talk.requests) > 0 {
-		of.started = talk.requests[0].at
-	}
-	return reviewRequest{conversation: talk, change: of, here: here, lastMessage: talk.lastWords,
-		iteration: 1, limit: 1}
+	return reviewRequest{conversation: talk, here: here, lastMessage: talk.lastWords}
 }
 
 // announce prints which session is reviewed, and whether its agent seems to be at work.
@@ -158,7 +152,8 @@ func (s *supervision) providerByHand(flag string) (name string, err error) {
 	case name == noProvider:
 		return "", nil
 	case name != "" && s.config.Providers[name] == nil:
-		return "", failure{code: 2, err: fmt.Errorf("review: %w", s.config.unknownProvider(name))}
+		err := fmt.Errorf("review: %w", configFault(s.dirs, s.config.unknownProvider(name)))
+		return "", failure{code: 2, err: err}
 	case known == "" && name != "":
 		s.print(say(reviewingWith, name))
 	}

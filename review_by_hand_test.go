@@ -123,8 +123,8 @@ func TestByHandProvider(t *testing.T) {
 		"the same by a flag":       {"", "b", "b", "c", "b", ""},
 		"another by a flag":        {"", "b", "c", "c", "error: review: the reviewer's provider is b (", ""},
 		"another than its own":     {"a", "b", "b", "", "error: review: the reviewer's provider is a (", ""},
-		"an unknown one":           {"", "", "d", "", `error: review: "d" is no provider of ccc.json (providers: a, b, c)`, ""},
-		"an unknown session's":     {"", "d", "", "c", `error: review: "d" is no provider of ccc.json (providers: a, b, c)`, ""},
+		"an unknown one":           {"", "", "d", "", `error: review: ccc.json: "d" is no provider of this file (it has a, b, c): did you mean a? (see ccc help config)`, ""},
+		"an unknown session's":     {"", "d", "", "c", `error: review: ccc.json: "d" is no provider of this file (it has a, b, c): did you mean a? (see ccc help config)`, ""},
 	} {
 		config := defaultConfig()
 		config.Supervisor.Provider, config.CurrentProvider = c.own, c.current
@@ -178,7 +178,7 @@ func TestByHandSays(t *testing.T) {
 	expectNotIn(t, "of one that has ended", review(0).stderr, stillWorking.en)
 	expectIn(t, "of nobody", review(2, "ffff").stderr, `ccc: review: no session of Claude Code's beginning with "ffff" holds a request`)
 	box.write(".claude/ccc.json", 0o600, `{"providers":{"b":{}}}`)
-	expectIn(t, "an unknown provider", review(2, "--provider", "c").stderr, `"c" is no provider of ccc.json (providers: b)`)
+	expectIn(t, "an unknown provider", review(2, "--provider", "c").stderr, `"c" is no provider of this file (it has b)`)
 	// The settings that count are those of the session's project, wherever it is called.
 	box.write(".claude/ccc.json", 0o600, `{"providers":{"b":{"env":{"ANTHROPIC_MODEL":"m"}}}}`)
 	box.write("../work/.claude/settings.json", 0o600, `{"env":{"ANTHROPIC_MODEL":"mine"}}`)
@@ -186,7 +186,7 @@ func TestByHandSays(t *testing.T) {
 	elsewhere.Dir = box.home
 	got = box.finish(elsewhere, 30*time.Second)
 	expectIs(t, "exit code from elsewhere", got.code, 4)
-	expectIn(t, "from elsewhere", got.stdout, "not reviewed\nsettings override the provider b, or send it what is yours:\n     "+box.work+"/.claude/settings.json: env.ANTHROPIC_MODEL\n")
+	expectIn(t, "from elsewhere", got.stdout, "No review\nsettings override the provider b, or send it what is yours:\n     "+box.work+"/.claude/settings.json: env.ANTHROPIC_MODEL\n")
 	box.write(".claude/ccc.json", 0o600, `{"x":1}`)
 	expectIn(t, "a broken ccc.json", review(4).stderr, "ccc.json")
 }

@@ -32,9 +32,9 @@ func TestShown(t *testing.T) {
 	}{
 		{"approved", "", allows(""), "审查 1/8 通过 · "},
 		{"left_to_the_user", "", allows("rotate the key"), "审查者给你的留言：rotate the key"},
-		{"failed", "", fails("API Error: 529"), "这次审查没能完成，Agent 的工作未经检查。原因：审查者报错：API Error: 529\\n发一条“继续”，它停下时会再审，或者运行 ccc review；仍不行请运行 ccc doctor"},
+		{"failed", "", fails("API Error: 529"), "这次审查没能完成，Agent 的工作未经检查。\\n原因：审查者报错：API Error: 529\\n发一条“继续”，它停下时会再审，或者运行 ccc review。\\n仍不行请运行 ccc doctor"},
 		{"too_long", "", fails("Prompt is too long"), "原因：审查者报错：Prompt is too long\\n对话太长，审查者读不下：先运行 /compact，再发一条“继续”\"}"},
-		{"limit", stateText(testSession, 10, ""), allows(""), `"[SUPERVISOR] 这项要求的 8 次审查已用完，这次停下没有再审。你再发消息会重新计数。"`},
+		{"limit", stateText(testSession, 10, ""), allows(""), `"[SUPERVISOR] 这项要求的 8 次审查已用完，这次停下没有再审。\n你再发消息会重新计数。"`},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -87,7 +87,7 @@ func TestShownAtLimit(t *testing.T) {
 	box.reviews(blocks("two tests fail"))
 	box.submit("fix it")
 	box.stop("")
-	const want = `{"systemMessage":"[SUPERVISOR] 这项要求的 1 次审查已用完，这次停下没有再审。你再发消息会重新计数。\n上次的反馈还没有解决：two tests fail"}` + "\n"
+	const want = `{"systemMessage":"[SUPERVISOR] 这项要求的 1 次审查已用完，这次停下没有再审。\n你再发消息会重新计数。\n上次的反馈还没有解决：two tests fail"}` + "\n"
 	expectEnd(t, "the stop at the limit", box.stop(inTurn), 0, want, "")
 	// A review that failed has settled nothing.
 	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"max_iterations":2}}`)
@@ -121,7 +121,7 @@ func TestIntroduced(t *testing.T) {
 	box.inSession()
 	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"max_iterations":3}}`)
 	box.vars = append(box.vars, "CCC_PROVIDER=kimi")
-	const supervised, watch = `{"systemMessage":"[SUPERVISOR] 本会话受监督：每项要求最多审查 3 次（提供商 kimi）`, `\n实时查看：ccc log -f"}` + "\n"
+	const supervised, watch = `{"systemMessage":"[SUPERVISOR] 本会话受监督\n每项要求最多审查 3 次（提供商 kimi）`, `\n实时查看：ccc log -f"}` + "\n"
 	expectStart := func(source, want string) {
 		t.Helper()
 		got := box.hook(box.event(eventStart, `"source":"`+source+`"`))
@@ -155,7 +155,7 @@ func TestIntroduced(t *testing.T) {
 // question, which the user has answered.
 func TestUntold(t *testing.T) {
 	t.Parallel()
-	killed, cancelled := "上次审查没能完成，Agent 的工作未经检查。原因：审查期间 ccc 被强行结束", "上次审查已取消（按了 Esc 或 Ctrl-C，或者 Claude Code 退出了），Agent 的工作未经检查。"
+	killed, cancelled := "上次审查没能完成，Agent 的工作未经检查。\\n原因：审查期间 ccc 被强行结束", "上次审查已取消（按了 Esc 或 Ctrl-C，或者 Claude Code 退出了），Agent 的工作未经检查。"
 	for name, test := range map[string]struct {
 		members string // of a question
 		signal  syscall.Signal
@@ -221,7 +221,7 @@ func TestQuestionShown(t *testing.T) {
 			toolOutput("allow", "back it up")},
 		{"limit", stateText(testSession, 10, ""), allows(""), strings.TrimSuffix(toolOutput("allow", "这项要求的审查次数已用完（8 次）"), "}\n") +
 			`,"systemMessage":"[SUPERVISOR] 这项要求的 8 次审查已用完，这个提问没有审查。"}`, toolOutput("allow", "这项要求的审查次数已用完（10 次）")},
-		{"failed", "", fails("API Error: 529"), `{"systemMessage":"[SUPERVISOR] 这个提问没能审查，直接交给了你。原因：审查者报错：API Error: 529\n详情见 ccc log"}`, ""},
+		{"failed", "", fails("API Error: 529"), `{"systemMessage":"[SUPERVISOR] 这个提问没能审查，直接交给了你。\n原因：审查者报错：API Error: 529\n详情见 ccc log"}`, ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			for _, byHand := range []bool{true, false} {
@@ -237,6 +237,9 @@ func TestQuestionShown(t *testing.T) {
 				box.reviews(test.review)
 				got := box.hook(box.event(eventPreToolUse, twice))
 				expectIs(t, "the answer", regexp.MustCompile(`[\d.]+ 秒 · \$[\d.]+`).ReplaceAllString(got.stdout, "SECONDS"), want)
+				expectIn(t, "stderr", got.stderr, map[string]string{"answered": "[SUPERVISOR] 正在审查提问...\n", "let through": "[SUPERVISOR] 问题交给用户\n"}[test.name],
+					map[string]string{"answered": "[SUPERVISOR] 提问退回\nuse SQLite\nAgent 将根据反馈继续工作\n"}[test.name])
+				expectNotIn(t, "stderr", got.stderr, "正在审查工作", "[SUPERVISOR] 任务")
 			}
 		})
 	}
@@ -245,7 +248,7 @@ func TestQuestionShown(t *testing.T) {
 // What the receipt is made of where a disk was full: what the reviewer did is known from the timeline alone.
 func TestReceiptUnrecorded(t *testing.T) {
 	for _, isRecorded := range []bool{true, false} {
-		h, want := testHook(t, eventReview), "审查 通过"
+		h, want := testHook(t, eventReview), "审查：通过"
 		r := review{ID: "r", Event: eventReview, outcome: outcome{Verdict: verdictAllow}}
 		if isRecorded {
 			want += " · " + receiptRead.zh
@@ -640,11 +643,12 @@ var aSecret = "gh" + "p_" + run62(36, "a secret")
 func testHook(t *testing.T, event string) *hook {
 	t.Helper()
 	dir := t.TempDir()
-	d := dirs{env: setEnv(os.Environ(), claudeVariable, "/bin/sh"), here: dir, claude: dir, ccc: dir, state: filepath.Join(dir, "ccc")}
-	check(t, stateDir(d.state).create())
-	h := &hook{supervision: supervision{dirs: d, project: dir, config: defaultConfig(), session: stateDir(d.state).session(testSession)},
+	d := dirs{env: setEnv(os.Environ(), claudeVariable, "/bin/sh"), here: dir, claude: dir, ccc: dir, state: stateDir(filepath.Join(dir, "ccc"))}
+	check(t, d.state.create())
+	h := &hook{supervision: supervision{dirs: d, project: dir, config: defaultConfig(), session: d.state.session(testSession)},
 		event: &hookEvent{SessionID: testSession, HookEventName: event, Cwd: dir}, caller: caller{fromShell: true}}
-	h.mode = func() mode { return modeOn }
+	h.present = func() mode { return modeOn }
+	h.past, _ = h.session.readHistory()
 	return h
 }
 
@@ -667,13 +671,13 @@ func TestHookDecision(t *testing.T) {
 	}{
 		{eventStop, verdictBlock, `{"decision":"block","reason":"words"}`, "审查 1/10 退回"},
 		{eventStop, verdictAllow, "null", "审查 1/10 通过\\n审查者给你的留言：words"},
-		{eventStop, verdictFailed, "null", "这次审查没能完成，Agent 的工作未经检查。原因：why"},
-		{eventStop, verdictLimit, "null", "这项要求的 10 次审查已用完，这次停下没有再审。你再发消息会重新计数。\\n上次的反馈还没有解决：words"},
+		{eventStop, verdictFailed, "null", "这次审查没能完成，Agent 的工作未经检查。\\n原因：why"},
+		{eventStop, verdictLimit, "null", "这项要求的 10 次审查已用完，这次停下没有再审。\\n你再发消息会重新计数。\\n上次的反馈还没有解决：words"},
 		{eventStop, verdictCancelled, "null", ""},
 		{eventPreToolUse, verdictBlock, deny + "}", "审查者（不是你）回答了 Agent 的提问：\\n\\n它的回答：words\\n提问审查 1/10 退回"},
 		{eventPreToolUse, verdictAllow, allow + "}", "提问审查 1/10 通过\\n审查者给你的留言：words"},
 		{eventPreToolUse, verdictLimit, allow + "}", "这项要求的 10 次审查已用完，这个提问没有审查。"},
-		{eventPreToolUse, verdictFailed, "null", "这个提问没能审查，直接交给了你。原因：why"},
+		{eventPreToolUse, verdictFailed, "null", "这个提问没能审查，直接交给了你。\\n原因：why"},
 		{eventPreToolUse, verdictCancelled, "null", ""},
 	} {
 		h := testHook(t, test.event)
@@ -694,7 +698,7 @@ func TestHookDecision(t *testing.T) {
 	h := testHook(t, eventStop)
 	limit := review{Event: eventStop, Limit: 10, outcome: outcome{Verdict: verdictLimit}}
 	expectNotIn(t, "without open feedback", h.event.message(limit), "还没有解决")
-	expectIs(t, "an approval without words", h.event.message(review{Event: eventStop, outcome: outcome{Verdict: verdictAllow}}), "审查 通过")
+	expectIs(t, "an approval without words", h.event.message(review{Event: eventStop, outcome: outcome{Verdict: verdictAllow}}), "审查：通过")
 	for cause, want := range map[string]words{"API Error: 529": adviceContinue, "PROMPT is too long": adviceCompact, "": adviceContinue,
 		say(notStarted, say(directoryGone, "/x")): adviceLog, say(notStarted, "x"): adviceContinue, noConversation + " x": adviceLog} {
 		expectIs(t, cause, adviceFor(cause), want.zh)
@@ -766,7 +770,7 @@ func TestHookRequest(t *testing.T) {
 		return all
 	}
 	r := request() // without a transcript
-	if !r.unconfirmed || !r.inPlanMode || r.question != nil || r.here != "/agent" || r.lastMessage != "done" || len(r.tasks) != 1 || r.refusal.Feedback != "a secret" || r.openFeedback != "a secret" || !r.requests[0].isPrompt || r.change.started != "" || r.change.history == nil {
+	if !r.unconfirmed || !r.inPlanMode || r.question != nil || r.here != "/agent" || r.lastMessage != "done" || len(r.tasks) != 1 || r.refusal.Feedback != "a secret" || !r.requests[0].isPrompt || r.began() != "" {
 		t.Errorf("%+v", r)
 	}
 	expectEqual(t, "the timeline's prompts", words(r), []string{"one", "two"})
@@ -775,12 +779,12 @@ func TestHookRequest(t *testing.T) {
 	h.event.TranscriptPath = filepath.Join(t.TempDir(), "t.jsonl")
 	check(t, os.WriteFile(h.event.TranscriptPath, []byte(userLine("1", "", "first", `,"timestamp":"2026-01-02T03:04:05Z"`)+"\n"+userLine("2", "1", "two")+"\n"+agentLine("3", "2", "done")+"\n"), 0o600))
 	r = request()
-	if r.unconfirmed || r.change.started != "2026-01-02T03:04:05Z" {
+	if r.unconfirmed || r.began() != "2026-01-02T03:04:05Z" {
 		t.Errorf("with its transcript: %+v", r)
 	}
 	expectEqual(t, "the transcript's requests", words(r), []string{"first", "two"})
 	add(record{Kind: kindEnd, Event: eventStop, Review: "s", outcome: outcome{Verdict: verdictAllow}})
-	if r = request(); r.refusal.Feedback != "a secret" || r.openFeedback != "" {
+	if r = request(); r.refusal.Feedback != "a secret" {
 		t.Errorf("approved since: %+v", r)
 	}
 	h.event.HookEventName, h.event.PermissionMode, h.event.ToolUseID = eventPreToolUse, "default", ""
@@ -854,7 +858,7 @@ func TestHookWords(t *testing.T) {
 		"another":                       {words: "No response requested."},
 		"a third":                       {words: "None"},
 		"a placeholder with words":      {words: "None of the tests pass.", feedback: "None of the tests pass."},
-		"by hand":                       {words: "fix it", event: eventReview, feedback: "fix it"},
+		"by hand":                       {words: "fix it", event: eventReview, unread: 2, feedback: "fix it"},
 		"an approval by hand":           {words: approves, event: eventReview, feedback: approves},
 		"nothing by hand":               {event: eventReview},
 		"to a question":                 {words: "fix it", question: true, why: say(noVerdict, "fix it")},
@@ -864,11 +868,11 @@ func TestHookWords(t *testing.T) {
 		"the cache and a first refusal": {words: "fix it", way: "cache", feedback: "fix it"},
 	} {
 		entry := review{Event: test.event, Way: test.way, outcome: outcome{Feedback: test.words}}
-		request := reviewRequest{withoutVerdict: test.unread}
 		if test.question {
-			request.question = []byte("{}")
+			entry.Event = eventPreToolUse
 		}
-		err := h.takeWords(&entry, request)
+		h.past = &history{Reviews: slices.Repeat([]review{{Event: eventStop, Ended: now(), outcome: outcome{NoVerdict: true}}}, test.unread)}
+		err := h.takeWords(&entry)
 		if test.why != "" {
 			if err == nil || !strings.Contains(err.Error(), test.why) || entry.NoVerdict || entry.Verdict != "" {
 				t.Errorf("%s: %v, want %s; %+v", name, err, test.why, entry)
@@ -967,7 +971,7 @@ func TestHookPlanned(t *testing.T) {
 		request := reviewRequest{project: h.project, tree: at(cmp.Or(test.tree, "project"))}
 		request.version, request.model, request.conversation.dirs = "2.1.330", "answering", []string{at("typed"), at("added")}
 		request.modelID, request.switched = test.id, test.switched
-		plan, err := h.plan(ctx, "judge it", request)
+		plan, err := h.plan(ctx, "judge it", &request)
 		check(t, err)
 		expectIs(t, test.name+": the model", plan.config.Model, test.want)
 		var short []string
@@ -979,7 +983,7 @@ func TestHookPlanned(t *testing.T) {
 			readable = "tree added typed project"
 		}
 		expectIs(t, test.name+": the directories", strings.Join(short, " "), readable)
-		if plan.session != testSession || plan.prompt != "judge it" || plan.request.seconds > 90 || plan.request.seconds < 60 || plan.request.noCopy != errTryOff.zh || plan.request.tryCommand != "" || lookupEnv(plan.env, reviewerVariable) != "1" || plan.shares {
+		if plan.session != testSession || plan.prompt != "judge it" || request.seconds > 90 || request.seconds < 60 || request.noCopy != errTryOff.zh || request.tryCommand != "" || lookupEnv(plan.env, reviewerVariable) != "1" || plan.shares {
 			t.Errorf("%s: %+v", test.name, plan)
 		}
 		url := ""
@@ -990,19 +994,19 @@ func TestHookPlanned(t *testing.T) {
 	}
 	h, request := testHook(t, eventStop), reviewRequest{}
 	request.version = "2.1.199"
-	if plan, err := h.plan(ctx, "", request); plan != nil || err == nil || err.Error() != say(clientTooOld, "2.1.199", "2.1.200", updateClaude) {
+	if plan, err := h.plan(ctx, "", &request); plan != nil || err == nil || err.Error() != say(clientTooOld, "2.1.199", "2.1.200", updateClaude) {
 		t.Errorf("a client that is too old: %v", err)
 	}
 	request.version = "2.1.330"
 	h.config.Supervisor.Provider = "b"
 	h.dirs.env = setEnv(h.dirs.env, providerVariable, "")
 	h.config.Providers = map[string]*provider{"b": {name: "b", Env: map[string]envText{"ANTHROPIC_AUTH_TOKEN": "${NO_SUCH_TOKEN}"}}}
-	if plan, err := h.plan(ctx, "", request); plan != nil || err == nil || !strings.Contains(err.Error(), "NO_SUCH_TOKEN") {
+	if plan, err := h.plan(ctx, "", &request); plan != nil || err == nil || !strings.Contains(err.Error(), "NO_SUCH_TOKEN") {
 		t.Errorf("a provider without its token: %v", err)
 	}
 	h.config.Providers["b"].Env = map[string]envText{"ANTHROPIC_BASE_URL": "https://b"}
 	check(t, os.WriteFile(h.dirs.settingsFile(), []byte(`{"apiKeyHelper":"echo k"}`), 0o600))
-	if plan, err := h.plan(ctx, "", request); plan != nil || err == nil || !strings.Contains(err.Error(), "settings.json: apiKeyHelper\n") {
+	if plan, err := h.plan(ctx, "", &request); plan != nil || err == nil || !strings.Contains(err.Error(), "settings.json: apiKeyHelper\n") {
 		t.Errorf("what overrides it: %v", err)
 	}
 }
@@ -1053,11 +1057,10 @@ func stderrOf(t *testing.T, write func()) string {
 // What is recorded of a review when it begins: whose end is its own, its time, and what the reviewer gets.
 func TestHookBegun(t *testing.T) {
 	h := testHook(t, eventPreToolUse)
-	h.past = &history{}
 	h.dirs.env = setEnv(h.dirs.env, claudeVariable, "/none") // it begins, and fails
 	ctx, cancel := context.WithTimeout(context.Background(), time.Hour)
 	defer cancel()
-	request := reviewRequest{question: []byte(`{"questions":[{"question":"Which?"}]}`), lastMessage: "all done " + strings.Repeat("x", 2000), change: changeOf{history: h.past}}
+	request := reviewRequest{question: []byte(`{"questions":[{"question":"Which?"}]}`), lastMessage: "all done " + strings.Repeat("x", 2000)}
 	request.requests = []userRequest{{words: "one"}, {words: "two" + strings.Repeat("x", 4000)}}
 	given := newReview(eventPreToolUse)
 	given.Iteration, given.Limit = 2, 10
@@ -1130,12 +1133,12 @@ func TestHookEnded(t *testing.T) {
 		expectIs(t, s, context.Cause(ctx), error(errUserEnded))
 		cancel()
 	}
-	h.mode = func() mode { return modeOff }
+	h.present = func() mode { return modeOff }
 	ctx, cancel = h.untilEnded(time.Minute, late)
 	<-ctx.Done()
 	expectIs(t, "switched off", context.Cause(ctx), error(errSwitchedOff))
 	cancel()
-	h.mode = func() mode { return modeOn }
+	h.present = func() mode { return modeOn }
 	ctx, cancel = h.untilEnded(time.Minute, late)
 	cancel()
 	if ctx.Err() == nil {

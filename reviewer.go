@@ -16,26 +16,21 @@ import (
 	"time"
 )
 
-// reviewerOptions are how a reviewer is started.
-type reviewerOptions struct {
+// A reviewerCall is one call of the reviewer.
+type reviewerCall struct {
+	claude     string // the path of its program
+	env        []string
 	session    string   // the session to fork
 	version    string   // of its Claude Code, "" if that is not known
 	dir        string   // where the reviewer runs: the working tree
 	addDirs    []string // what else it may read
-	prompt     string   // its instructions; "" where they go with the request, for the agent's prompt cache
+	shares     bool     // the agent's prompt cache: its instructions are in input then
+	prompt     string   // its instructions
 	tryCommand string   // what runs a command in a copy, "" where none can be made
 	config     supervisorConfig
-}
-
-// A reviewerCall is one call of the reviewer, ready to run.
-type reviewerCall struct {
-	claude string // the path of its program
-	dir    string
-	flags  [][]string // each with its values
-	input  string     // what it is asked
-	env    []string
-	output io.Writer   // takes each valid line of the stream, unchanged
-	warn   func(error) // takes what goes wrong without ending the review
+	input      string      // what it is asked
+	output     io.Writer   // takes each valid line of the stream, unchanged
+	warn       func(error) // takes what goes wrong without ending the review
 }
 
 // noConversation is what Claude Code prints where it does not find the session to fork (2.1.200, 2.1.332).
@@ -49,36 +44,33 @@ const resultGrace = 500 * time.Millisecond
 func (c *reviewerCall) run(ctx context.Context, note func(step)) (result outcome, err error) {
 	start := time.Now()
 	defer func() { result.DurationSeconds = time.Since(start).Round(time.Millisecond).Seconds() }()
-	flags, isOptional := c.flags, func(flag []string) bool { return flag[0] == optionalFlag }
-	for {
-		stream := newStream(c.output, note, c.warn)
-		stderr, err := c.start(ctx, slices.Concat([]string{c.claude}, slices.Concat(flags...)), stream)
-		result = stream.outcome
-		result.CacheMissed = stream.first.cacheMissed()
-		isUnknown := strings.Contains(stderr, "error: unknown option '"+optionalFlag+"'")
-		if stream.result == nil && isUnknown && slices.ContainsFunc(flags, isOptional) {
-			c.warn(fmt.Errorf("this claude does not know %s: going on without it", optionalFlag))
-			flags = slices.DeleteFunc(slices.Clone(flags), isOptional)
-			continue
-		}
-		switch {
-		case stream.result != nil:
-			result.Verdict, result.Feedback, err = stream.result.judge()
-			if err == nil && result.Verdict == "" && ctx.Err() != nil { // it had only spoken, and went on
-				err = context.Cause(ctx)
-			}
-		case ctx.Err() != nil:
-			err = context.Cause(ctx)
-		case err == nil:
-			err = errNoResult
-		case errors.As(err, new(*exec.ExitError)): // its text alone does not name what has ended
-			err = errors.New(say(withReason, errNoResult.Error(), err.Error()))
-		}
-		if err != nil && stream.result == nil && stderr != "" {
-			err = fmt.Errorf("%w: %s", err, stderr)
-		}
-		return result, err
+	flags := c.flags()
+	stream, stderr, err := c.start(ctx, flags, note)
+	if stream.result == nil && strings.Contains(stderr, "error: unknown option '"+optionalFlag+"'") {
+		c.warn(fmt.Errorf("this claude does not know %s: going on without it", optionalFlag))
+		isOptional := func(flag []string) bool { return flag[0] == optionalFlag }
+		stream, stderr, err = c.start(ctx, slices.DeleteFunc(flags, isOptional), note)
 	}
+	result = stream.outcome
+	// Only a cache that was chosen by itself is given up.
+	result.CacheMissed = c.shares && c.config.KeepCache == nil && stream.first.cacheMissed()
+	switch answer := stream.result; {
+	case answer != nil:
+		result.Verdict, result.Feedback, err = answer.decided, answer.feedback, answer.fault
+		if err == nil && result.Verdict == "" && ctx.Err() != nil { // it had only spoken, and went on
+			err = context.Cause(ctx)
+		}
+	case ctx.Err() != nil:
+		err = context.Cause(ctx)
+	case err == nil:
+		err = errNoResult
+	case errors.As(err, new(*exec.ExitError)): // its text alone does not name what has ended
+		err = errors.New(say(withReason, errNoResult.Error(), err.Error()))
+	}
+	if err != nil && stream.result == nil && stderr != "" {
+		err = fmt.Errorf("%w: %s", err, stderr)
+	}
+	return result, err
 }
 
 // askedTools change something, if only what Claude Code does later. A rule to ask for a tool refuses it in a
@@ -124,36 +116,36 @@ const optionalFlag = "--system-prompt-snapshot"
 
 // flags returns the reviewer's command line, each flag with its values. With the agent's prompt cache it is
 // the same in every review of a session.
-func (o reviewerOptions) flags() (flags [][]string) {
-	allowed, command := o.config.AllowedTools, o.tryCommand
+func (c *reviewerCall) flags() (flags [][]string) {
+	allowed, command := c.config.AllowedTools, c.tryCommand
 	isMCP := func(tool string) bool { return strings.HasPrefix(tool, "mcp__") }
 	withMCP := slices.ContainsFunc(allowed, isMCP)
 	if command != "" {
 		allowed = append(slices.Clone(allowed), "Bash("+command+":*)")
 	}
-	closed := append([]string{o.dir}, o.addDirs...) // where the sandbox would let it write
-	if olderThan(o.version, sandboxHeeds) {
+	closed := append([]string{c.dir}, c.addDirs...) // where the sandbox would let it write
+	if olderThan(c.version, sandboxHeeds) {
 		closed = nil
 	}
-	prompted, budget := o.prompt != "", o.config.MaxBudgetUSD
+	prompted, budget := !c.shares, c.config.MaxBudgetUSD
 	add := func(isWanted bool, flag string, values ...string) {
 		if isWanted {
 			flags = append(flags, append([]string{flag}, values...))
 		}
 	}
-	flags = [][]string{{"--print"}, {"--fork-session"}, {"--resume", o.session}, {"--verbose"},
+	flags = [][]string{{"--print"}, {"--fork-session"}, {"--resume", c.session}, {"--verbose"},
 		{"--output-format", "stream-json"}}
 	add(prompted, "--json-schema", verdictSchema())
-	add(prompted, "--system-prompt", o.prompt)
+	add(prompted, "--system-prompt", c.prompt)
 	// From 2.1.267 on a resumed session keeps its recorded system prompt, silently, unless this is off.
 	add(prompted, optionalFlag, "off")
 	add(true, "--no-session-persistence")
 	add(true, "--settings", reviewerSettings(command, closed, withMCP))
-	add(true, "--permission-mode", o.config.PermissionMode)
+	add(true, "--permission-mode", c.config.PermissionMode)
 	// Without it each review starts the user's MCP servers, whose tools a rule of the user's may let write.
 	add(!withMCP, "--strict-mcp-config")
-	add(o.config.Model != "", "--model", o.config.Model)
-	add(len(o.addDirs) > 0, "--add-dir", o.addDirs...)
+	add(c.config.Model != "", "--model", c.config.Model)
+	add(len(c.addDirs) > 0, "--add-dir", c.addDirs...)
 	add(len(allowed) > 0, "--allowedTools", allowed...)
 	add(budget > 0, "--max-budget-usd", strconv.FormatFloat(budget, 'f', -1, 64))
 	return flags
@@ -163,51 +155,34 @@ func (o reviewerOptions) flags() (flags [][]string) {
 // 2.1.332), and a sentence.
 var noReason = lazyRegexp(`(?m)^(\[claude-code:|.*doesn't recognize the model).*$`)
 
-// pipePatience is for what a reviewer that has ended left in its pipes, which arrives at once unless a
-// process that outlived a killed guard holds one open.
-const pipePatience = 3 * time.Second
-
-// start runs the command line under a guard. It returns when the reviewer has ended, a moment after its
-// verdict, or when ctx ends, and nothing of it runs any more. stderr is the end of what the reviewer wrote
-// there, on one line, but for what is no reason of a failure.
-func (c *reviewerCall) start(ctx context.Context, command []string, stream *reviewStream) (
-	stderr string, err error,
+// start runs the reviewer under a guard. It returns when the reviewer has ended, a moment after its verdict,
+// or when ctx ends, and nothing of it runs any more. stderr is the end of what the reviewer wrote there, on
+// one line, but for what is no reason of a failure.
+func (c *reviewerCall) start(ctx context.Context, flags [][]string, note func(step)) (
+	stream *reviewStream, stderr string, err error,
 ) {
+	stream = newStream(c.output, note, c.warn)
 	complaints := &tail{limit: 2000}
-	cmd := exec.Command(command[0], command[1:]...)
+	cmd := exec.Command(c.claude, slices.Concat(flags...)...)
 	cmd.Dir, cmd.Env = c.dir, c.env
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(c.input), stream, complaints
-	cmd.WaitDelay = pipePatience
-	lifeline, err := startGuarded(cmd)
-	if err != nil {
-		return "", errors.New(say(notStarted, cmp.Or(goneError(c.dir), err).Error()))
-	}
-	exited := make(chan error, 1)
 	running, stop := context.WithCancel(ctx)
+	defer stop()
 	go func() {
 		defer exitOnPanic()
-		ended, err := cmd.Process.Wait() // not for the pipes, which the orphans of a killed guard hold
-		if err == nil && !ended.Success() {
-			err = &exec.ExitError{ProcessState: ended}
-		}
-		exited <- err
-		stop()
-	}()
-	select {
-	case <-running.Done():
-	case <-stream.complete:
 		select {
+		case <-stream.complete:
+			time.Sleep(resultGrace)
+			stop()
 		case <-running.Done():
-		case <-time.After(resultGrace):
 		}
+	}()
+	if err = runGuarded(running, cmd); cmd.Process == nil {
+		return stream, "", errors.New(say(notStarted, cmp.Or(goneError(c.dir), err).Error()))
 	}
-	lifeline.Close()
-	err = endGuard(cmd, exited)
-	// The process was waited for, so this error means nothing. Wait ends the copying of the pipes, after
-	// pipePatience at the latest; from here on nothing else uses stream and complaints.
-	_ = cmd.Wait()
+	// From here on nothing else uses stream and complaints.
 	stream.close()
-	return oneLine(noReason().ReplaceAllString(complaints.end(), "")), err
+	return stream, oneLine(noReason().ReplaceAllString(complaints.end(), "")), err
 }
 
 // olderThan reports whether a version is older than another. 2.1.331-dev.7 counts as 2.1.331, an unknown

@@ -116,11 +116,10 @@ func (s *reviewStream) takeResult(result *resultLine) {
 	cost, isGuess := result.ownCost()
 	s.outcome.CostUSD, s.isGuess = s.outcome.CostUSD+cost, s.isGuess || isGuess
 	s.written += result.costs.Usage.Output
-	decided, _, err := result.judge()
-	if decided != "" || s.result == nil || !s.result.decides() {
+	if result.decided != "" || s.result == nil || s.result.decided == "" {
 		s.result = result
 	}
-	if decided != "" || err != nil {
+	if result.decided != "" || result.fault != nil {
 		s.finish()
 	}
 }

@@ -301,7 +301,7 @@ func TestReviewersSettings(t *testing.T) {
 		{"2.1.329", "/bin/ccc try", closed, `,"excludedCommands":["/bin/ccc try:*"]`},
 		{"", "", closed, ""},
 	} {
-		o := reviewerOptions{dir: "/tree", addDirs: []string{"/project", "/other"}, version: test.version, tryCommand: test.command}
+		o := &reviewerCall{dir: "/tree", addDirs: []string{"/project", "/other"}, version: test.version, tryCommand: test.command}
 		settings := ""
 		for _, f := range o.flags() {
 			if f[0] == "--settings" {

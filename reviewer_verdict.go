@@ -22,6 +22,9 @@ type resultLine struct {
 	Turns            *int            `json:"num_turns"`
 
 	malformed error
+	decided   verdict // this and the next two are what judge returns
+	feedback  string
+	fault     error
 	costs     struct {
 		Usage     tokens `json:"usage"` // of this turn alone
 		SinceLast map[string]struct {
@@ -39,6 +42,7 @@ func parseResult(line []byte) *resultLine {
 	r := new(resultLine)
 	r.malformed = json.Unmarshal(line, r)
 	_ = json.Unmarshal(line, &r.costs) // a bill that can't be read is no reason to doubt the verdict
+	r.decided, r.feedback, r.fault = r.judge()
 	return r
 }
 
@@ -66,12 +70,6 @@ func (r *resultLine) judge() (decided verdict, feedback string, err error) {
 		feedback = cmp.Or(text, feedback)
 	}
 	return decided, strings.TrimSpace(feedback), nil
-}
-
-// decides reports whether the result has a verdict.
-func (r *resultLine) decides() bool {
-	decided, _, _ := r.judge()
-	return decided != ""
 }
 
 // isOfNoTurn reports whether the result is of a prompt that reached no model, as in a fork of a session with

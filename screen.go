@@ -191,7 +191,8 @@ func (s *screen) writeBlock(lead, text string) {
 	for line := range strings.SplitSeq(text, "\n") {
 		mark := listMark().FindString(line)
 		hang := min(displayWidth(mark), s.width/3)
-		for _, row := range wrap(line[len(mark):], s.width-len(indent)-hang) {
+		room := s.width - len(indent) - hang
+		for _, row := range wrap(shortenRule(line[len(mark):], room), room) {
 			if said, isTagged := strings.CutPrefix(row, supervisorTag); isTagged {
 				row = s.paint(s.tag, supervisorTag) + said
 			}
@@ -229,15 +230,36 @@ func notice(text string) {
 // listMark finds what precedes the words of a line: blanks, and the mark of an item of a list.
 var listMark = lazyRegexp(`^ *((\d+([.)] |[、）])|[-*•·] ) *)?`)
 
+// shortenRule makes a rule that is drawn in a program's output, which may have words in its middle, no wider
+// than width, as far as four marks stay at each end.
+func shortenRule(line string, width int) string {
+	for _, mark := range ruleMarks {
+		size, most := len(string(mark)), strings.Repeat(string(mark), 5)
+		isRule := func() bool { return strings.HasPrefix(line, most) && strings.HasSuffix(line, most) }
+		for atEnd := true; isRule() && displayWidth(line) > width; atEnd = !atEnd {
+			if atEnd {
+				line = line[:len(line)-size]
+			} else {
+				line = line[size:]
+			}
+		}
+	}
+	return line
+}
+
+// ruleMarks are what rules are drawn with, each one column wide.
+const ruleMarks = "-=_*~#─━═"
+
 // wrap breaks line into rows of at most width columns: at blanks, and before or behind wide characters
-// unless noRowBegins follows. A longer word is broken anywhere.
+// unless noRowBegins follows, but not behind noRowEnds. A longer word is broken anywhere.
 func wrap(line string, width int) (rows []string) {
 	start, breakAt, used := 0, 0, 0 // of the present row: begin, last place to break, columns
 	before := 0                     // the columns of the previous character, 0 for a blank
+	isOpen := false                 // the previous character, blanks aside, is one of noRowEnds
 	for i, r := range line {
 		columns := runeWidth(r)
 		besideWide := columns > 0 && max(columns, before) == 2
-		if before == 0 || besideWide && !strings.ContainsRune(noRowBegins, r) {
+		if !isOpen && (before == 0 || besideWide && !strings.ContainsRune(noRowBegins, r)) {
 			breakAt = i
 		}
 		for used+columns > width && r != ' ' && i > start {
@@ -251,13 +273,16 @@ func wrap(line string, width int) (rows []string) {
 		if used += columns; r == ' ' {
 			before = 0
 		} else if columns > 0 {
-			before = columns
+			before, isOpen = columns, strings.ContainsRune(noRowEnds, r)
 		}
 	}
 	return append(rows, line[start:])
 }
 
-const noRowBegins = "，。、；：！？）」』》】”,.;:!?)"
+const (
+	noRowBegins = "，。、；：！？）」』》】”,.;:!?)"
+	noRowEnds   = "（「『《【“([{"
+)
 
 // clip returns the beginning of text that fits into width columns, with an ellipsis if it is cut.
 func clip(text string, width int) string {

@@ -31,10 +31,32 @@ func TestScreenWrap(t *testing.T) {
 		{"全", 1, "全"},
 		{"か\u3099，", 3, "か\u3099|，"}, // a mark stays with its character
 		{"✨✨⏳", 4, "✨✨|⏳"},
+		{"一二（三四", 6, "一二|（三四"}, // no row ends in an opening bracket
+		{"一（main.go", 10, "一|（main.go"},
+		{"一 (二三", 5, "一|(二三"},
+		{"one ( two", 5, "one|( two"},
+		{"one [ two three", 6, "one|[ two|three"},
 	} {
 		if got := strings.Join(wrap(test.text, test.width), "|"); got != test.want {
 			t.Errorf("wrap(%q, %d) = %q, want %q", test.text, test.width, got, test.want)
 		}
+	}
+}
+
+// A rule that is too wide is shortened, with its words whole; what only looks like one is not.
+func TestScreenRule(t *testing.T) {
+	for line, want := range map[string]string{
+		strings.Repeat("-", 30):          strings.Repeat("-", 20),
+		strings.Repeat("─", 30):          strings.Repeat("─", 20),
+		strings.Repeat("=", 20):          strings.Repeat("=", 20),
+		"========== FAILURES ==========": "===== FAILURES =====",
+		"------- 用例 --------":            "------- 用例 -------",
+		"-------- a long title --------": "----- a long title ----",
+		"--all --verbose --------------": "--all --verbose --------------",
+		"----------------- and words":    "----------------- and words",
+		"==============---------":        "==============---------",
+	} {
+		expectIs(t, line, shortenRule(line, 20), want)
 	}
 }
 
@@ -176,6 +198,7 @@ func TestScreenBlock(t *testing.T) {
 	s.width = 24
 	s.writeBlock("  lead ", "one two three four five\n- an item of a list\n12. twelve of the list\tx\n")
 	s.writeBlock("lead", "")
+	s.writeBlock("  lead ", "ok\n"+strings.Repeat("-", 80))
 	s.writeText("as  it is, however long that may be, outside a terminal")
 	s.colour, s.terminal = true, true
 	s.writeText("[SUPERVISOR] on a terminal")
@@ -183,6 +206,7 @@ func TestScreenBlock(t *testing.T) {
 	text, err := os.ReadFile(path)
 	check(t, err)
 	expectIs(t, "what is written", string(text), "  lead one two three\n       four five\n       - an item of a\n         list\n       12. twelve of the\n           list    x\n"+
+		"  lead ok\n       -----------------\n"+
 		"as  it is, however long that may be, outside a terminal\n\x1b[1m[SUPERVISOR]\x1b[0m on a\nterminal\n")
 	for v, want := range map[verdict]string{verdictAllow: "32", verdictBlock: "33", verdictFailed: "31", verdictLimit: "31", verdictCancelled: "", "odd": ""} {
 		expectIs(t, "the colour of "+string(v), verdictColour(v), want)

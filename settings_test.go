@@ -91,7 +91,7 @@ func TestSettingsHooks(t *testing.T) {
 
 func TestSettingsRefused(t *testing.T) {
 	for text, want := range map[string]string{
-		"{\n  \"a\": 1,\n}":     "line 3, column 1: ",
+		"{\n  \"a\": 1,\n}":     "line 2, column 9: ",
 		"{\n  \"a\": ":          "line 2, column 8: ",
 		"{}\n{}":                "line 2, column 1: ",
 		"// mine\n{}":           "line 1, column 1: ",

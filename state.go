@@ -15,9 +15,6 @@ import (
 	"time"
 )
 
-// stateDir is the path of the state directory.
-type stateDir string
-
 // sessionFiles are the files in the state directory of one session of Claude Code's.
 type sessionFiles struct {
 	dir stateDir

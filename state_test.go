@@ -620,6 +620,8 @@ func TestHistory(t *testing.T) {
 	off, on := record{Kind: kindSwitch, Mode: "off"}, record{Kind: kindSwitch, Mode: "on"}
 	question, byHand, failedByHand := end("q", block), end("h", outcome{Verdict: verdictAllow}), end("h", outcome{Verdict: verdictFailed})
 	question.Event, byHand.Event, failedByHand.Event = eventPreToolUse, eventReview, eventReview
+	observed := end("o", block)
+	observed.Observed = true
 	wordsByHand := end("h", block)
 	wordsByHand.Event, wordsByHand.NoVerdict = eventReview, true
 	allow, failed := outcome{Verdict: verdictAllow}, outcome{Verdict: verdictFailed}
@@ -665,10 +667,12 @@ func TestHistory(t *testing.T) {
 		"of a request before":        {[]record{prompt("a"), end("1", block), prompt("b")}, "", ""},
 		"that ended behind a prompt": {[]record{prompt("a"), begin("1"), prompt("b"), end("1", block)}, "1", "do more"},
 		"a question":                 {[]record{prompt("a"), question}, "q", "do more"},
+		"observed, then a prompt":    {[]record{prompt("a"), observed, prompt("b")}, "o", "do more"},
+		"observed, then approved":    {[]record{prompt("a"), observed, end("2", allow), prompt("b")}, "", ""},
 	} {
-		r, open := write(test.records...).lastRefusal()
-		expectIs(t, name, r.ID, test.last)
-		expectIs(t, name+": open", open, test.open)
+		h := write(test.records...)
+		expectIs(t, name, h.lastRefusal().ID, test.last)
+		expectIs(t, name+": open", h.openFeedback(), test.open)
 	}
 }
 

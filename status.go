@@ -57,6 +57,7 @@ func showStatus(c *invocation, d dirs) error {
 		if newest < 0 {
 			s.writeNothingIn(d.here, len(sessions))
 		}
+		s.writeMonth(sessions, d)
 	}
 	err = s.Flush()
 	if config, _ := loadConfig(d); !c.has("--json") {
@@ -80,6 +81,29 @@ func (s *screen) writeNothingIn(dir string, elsewhere int) {
 	} else {
 		s.writeBlock("", say(noSessionYet, pathFrom("", dir)))
 	}
+}
+
+// writeMonth writes what the reviews of this project came to in the last 30 days, if there were any.
+func (s *screen) writeMonth(sessions []summary, d dirs) {
+	var all spell
+	for _, session := range sessions {
+		if month := session.month; month != (spell{}) && d.isOfProject(session.Project) {
+			all.approved += month.approved
+			all.sentBack += month.sentBack
+			all.costUSD += month.costUSD
+			all.seconds += month.seconds
+		}
+	}
+	n := all.approved + all.sentBack
+	if n == 0 {
+		return
+	}
+	cost := dollars(all.costUSD)
+	if cost != "" {
+		cost = say(monthCost, cost)
+	}
+	minutes := int(math.Ceil(all.seconds / 60))
+	s.writeBlock("", say(monthOfReviews, count(n, reviews), all.sentBack, cost, minutes))
 }
 
 // noticeOld prints on stderr of which sessions lines of ccc 1.x were not read.
@@ -108,6 +132,7 @@ type summary struct {
 	Tokens    tokens     `json:"tokens"`          // of all
 	UpdatedAt time.Time  `json:"updated_at"`      // when ccc last wrote of it
 	Request   string     `json:"request"`         // the first words of the newest request, redacted
+	month     spell      // its reviews of the last 30 days
 	now       string     // Doing as people read it
 	why       string     // why the last stop was not reviewed
 	switched  bool       // the user has switched it on or off
@@ -116,16 +141,33 @@ type summary struct {
 	err       error      // what of it can't be read
 }
 
+// A spell is what the reviews of some time came to.
+type spell struct {
+	approved, sentBack int
+	costUSD, seconds   float64 // of those without a verdict, too; a cost that is not known is 0
+}
+
+func (s *spell) add(r review) {
+	s.costUSD += r.CostUSD
+	s.seconds += r.DurationSeconds
+	switch r.Verdict {
+	case verdictAllow:
+		s.approved++
+	case verdictBlock:
+		s.sentBack++
+	}
+}
+
 // summarizeAll returns the sessions, newest first, without those in seen.
 func summarizeAll(d dirs, seen map[string]bool) ([]summary, error) {
-	ids, err := stateDir(d.state).sessions()
+	ids, err := d.state.sessions()
 	config, _ := loadConfig(d) // a broken one is no reason not to show the rest
 	all := []summary{}
 	for _, id := range ids {
 		if seen[id] {
 			continue
 		}
-		s := summarize(stateDir(d.state).session(id), config)
+		s := summarize(d.state.session(id), config)
 		if s.err != nil || !s.UpdatedAt.IsZero() {
 			all = append(all, s)
 		}
@@ -158,6 +200,9 @@ func summarize(known sessionFiles, config *configuration) summary {
 			s.Reviews++
 		case verdictAllow, verdictBlock, verdictCancelled:
 			s.Reviews++
+		}
+		if time.Since(r.Begun) < 30*24*time.Hour {
+			s.month.add(r)
 		}
 	}
 	s.Request = clip(firstLine(redact(h.newestRequest())), 100)
@@ -209,21 +254,21 @@ func (s summary) verdictText() string {
 // the words of the request are cut. The mode is shown where one of the sessions has another than on. A review
 // that runs takes the place of verdict and time.
 func showTable(s *screen, sessions []summary) {
-	const mode, result, when, request = 1, 3, 4, 7 // columns of statusHeads
+	const modeColumn, result, when, request = 1, 3, 4, 7 // columns of statusHeads
 	rows, widths := make([][]string, 1, len(sessions)+1), make([]int, len(statusHeads))
 	for _, head := range statusHeads {
 		rows[0] = append(rows[0], say(head))
 	}
 	hasMode := func(session summary) bool { return say(modeCells[session.Mode]) != "" }
 	if !slices.ContainsFunc(sessions, hasMode) {
-		rows[0][mode] = ""
+		rows[0][modeColumn] = ""
 	}
 	for _, session := range sessions {
 		used := fmt.Sprintf("%d/%d", session.Count, session.Limit)
 		row := []string{session.shortID(), say(modeCells[session.Mode]), used, session.verdictName(),
 			session.verdictAge(), dollars(session.CostUSD), pathFrom("", session.Project), session.Request}
 		for column := range row {
-			if row[column] = oneLine(row[column]); column != mode {
+			if row[column] = oneLine(row[column]); column != modeColumn {
 				row[column] = cmp.Or(row[column], "-")
 			}
 		}
@@ -330,11 +375,11 @@ func statusline(stdin io.Reader, d dirs) (string, error) {
 		return "", fmt.Errorf("reading Claude Code's status: %w", err)
 	}
 	config, _ := loadConfig(d)
-	known := stateDir(d.state).session(input.SessionID)
+	known := d.state.session(input.SessionID)
 	s := summarize(known, config)
 	state, _ := known.readState()
-	mode := state.modeIn(callerOf(clientAncestry(), d.env)).under(config.Supervisor.Observe)
-	isOn := mode != modeOff
+	present := state.modeIn(callerOf(clientAncestry(), d.env)).under(config.Supervisor.Observe)
+	isOn := present != modeOff
 	hooks, err := findHooks(d)
 	switch {
 	case isOn && err == nil && len(hooks.programs) == 0: // removed while the session runs
@@ -347,7 +392,7 @@ func statusline(stdin io.Reader, d dirs) (string, error) {
 		return joined(s.lastLine(), dollars(s.CostUSD)), s.err
 	}
 	how := say(supervisedNow, s.Count, s.Limit)
-	if mode == modeObserve {
+	if present == modeObserve {
 		how = say(observedNow)
 	}
 	return joined(how, s.lastLine(), dollars(s.CostUSD)), s.err

@@ -435,6 +435,7 @@ func TestStatusReviewing(t *testing.T) {
 		case doing != "":
 			below = testSession[:8] + " is running: " + doing + "\n"
 		}
+		below += "1 review in 30 days: 1 sent back, 0 min\n"
 		if got := box.ccc("status"); !regexp.MustCompile(row + regexp.QuoteMeta(below) + "$").MatchString(got) {
 			t.Errorf("status %s, want %s%s", got, row, below)
 		}
@@ -456,6 +457,39 @@ func TestStatusReviewing(t *testing.T) {
 	box.timelineOf(testSession, record{Time: ago(time.Second), Event: eventStop, Project: box.work, Iteration: 1, Limit: 10, outcome: outcome{Verdict: verdictAllow}},
 		record{Time: ago(0), Kind: kindSwitch, Mode: "off"})
 	expectIn(t, "status after off", box.ccc("status", "--json"), `"verdict":"",`, `"reviews":1,`)
+}
+
+// The last line is what the reviews of this project came to in 30 days, those by hand and those of sessions that are not listed
+// too. What gave no verdict is no review, but its time and cost count; a cost that is not known is not in the sum.
+func TestStatusMonth(t *testing.T) {
+	box := newShowBox(t, 80)
+	end := func(age time.Duration, event string, v verdict, cost, seconds float64) record {
+		return record{Time: ago(age), Event: event, Project: box.work, Iteration: 1, Limit: 10, outcome: outcome{Verdict: v, CostUSD: cost, DurationSeconds: seconds}}
+	}
+	const day = 24 * time.Hour
+	last := func(locale string) string {
+		t.Helper()
+		got := box.run(10*time.Second, "", "env", "LANG="+locale, "ccc", "status")
+		lines := strings.Split(strings.TrimSpace(got.stdout), "\n")
+		return lines[len(lines)-1]
+	}
+	box.timelineOf("elsewhere", record{Time: ago(time.Hour), Event: eventStop, Project: "/srv/www", outcome: outcome{Verdict: verdictBlock, CostUSD: 9}})
+	expectNotIn(t, "without a review here", last("en"), "30 days")
+	box.timelineOf("limit", end(time.Hour, eventStop, verdictLimit, 0, 0))
+	expectNotIn(t, "with the limit alone", last("en"), "30 days")
+	box.timelineOf("failed", end(time.Hour, eventStop, verdictFailed, 0, 0))
+	expectNotIn(t, "with a failure", last("en"), "30 days")
+	box.timelineOf("one", end(time.Hour, eventStop, verdictAllow, 0, 1))
+	expectIs(t, "one of an unknown cost", last("en"), "1 review in 30 days: 0 sent back, 1 min")
+	expectIs(t, "one, in Chinese", last("zh"), "30 天内 1 次审查：退回 0 次，1 分钟")
+	box.timelineOf("month", end(31*day, eventStop, verdictBlock, 5, 500), end(29*day, eventStop, verdictBlock, 1, 600), end(day, eventPreToolUse, verdictBlock, 0, 30),
+		end(time.Hour, eventReview, verdictAllow, 0.25, 100), end(time.Minute, eventStop, verdictCancelled, 0.5, 60),
+		record{Time: ago(time.Second), Event: eventStop, Project: box.work, Process: "1-2-of-another-namespace", Deadline: ago(-time.Hour)})
+	for i := range statusRows {
+		box.timelineOf(fmt.Sprintf("more%02d", i), end(2*day, eventStop, verdictFailed, 0.01, 9))
+	}
+	expectIs(t, "many", last("en"), "4 reviews in 30 days: 2 sent back, $1.95, 17 min")
+	expectIs(t, "many, in Chinese", last("zh"), "30 天内 4 次审查：退回 2 次，$1.95，17 分钟")
 }
 
 // A screen of sessions, each on one line, told apart by their requests.

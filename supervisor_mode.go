@@ -69,7 +69,7 @@ func commandIsTheirs(d dirs, project string) bool {
 func (s *supervision) command(operand string) (answer string, isTask bool) {
 	switch {
 	case operand == "":
-		return modeLine(summarize(s.session, s.config), s.mode(), s.reviewLimit()), false
+		return modeLine(summarize(s.session, s.config), s.present(), s.reviewLimit()), false
 	case isUnclear(operand):
 		return say(modeUnclear, operand), false
 	}
@@ -88,13 +88,15 @@ func (s *supervision) command(operand string) (answer string, isTask bool) {
 	case isTask:
 		return "", true
 	case to == modeOff:
-		return say(switchedOff), false
-	case s.mode() == modeOn:
-		return say(switchedOn, count(limit, reviews)), false
+		answer = say(switchedOff)
+	case s.present() == modeOn:
+		answer = say(switchedOn, count(limit, reviews))
 	case to == modeOn:
-		return say(switchedOnObserved), false
+		answer = say(switchedOnObserved)
+	default:
+		answer = say(switchedToObserve)
 	}
-	return say(switchedToObserve), false
+	return answer + say(switchHolds), false
 }
 
 // supervisorMode is ccc supervisor-mode [on|off|observe] [SESSION]. Without SESSION it is about the newest of the
@@ -104,12 +106,11 @@ func supervisorMode(c *invocation, d dirs) error {
 	if len(operands) > 0 && slices.Contains(modes, operands[0]) {
 		to, operands = mode(operands[0]), operands[1:]
 	}
-	state := stateDir(d.state)
 	isAgent := callerOf(ancestry(os.Getpid()), d.env).byAgent
 	session, err := "", error(nil)
 	switch {
 	case len(operands) > 0:
-		session, err = state.findSession(operands[0])
+		session, err = d.state.findSession(operands[0])
 		if to == "" && (err != nil || len(operands) > 1) {
 			const wrong = "%q is none of on, off and observe, nor the beginning of one known session's id"
 			return usageError("supervisor-mode", wrong, operands[0])
@@ -130,17 +131,17 @@ func supervisorMode(c *invocation, d dirs) error {
 		return withHint(fmt.Errorf("supervisor-mode: %s is for the user, not for the agent", to),
 			fmt.Sprintf("the user can type /supervisor %s, or call this in a terminal of their own", to))
 	}
-	known := state.session(session)
+	known := d.state.session(session)
 	if to != "" {
 		by := switchedOutside
 		if isAgent {
 			by = switchedByAgent
 		}
-		if err := errors.Join(state.create(), known.switchTo(to)); err != nil {
+		if err := errors.Join(d.state.create(), known.switchTo(to)); err != nil {
 			return err
 		}
 		err := errors.Join(known.append(entry{Switch: &switched{Mode: to, By: by}}),
-			state.log("switched", "session_id", session, "mode", to, "by", by))
+			d.state.log("switched", "session_id", session, "mode", to, "by", by))
 		if err != nil {
 			return err
 		}

@@ -383,14 +383,22 @@ func TestObserve(t *testing.T) {
 	}
 }
 
-// A session that is switched to observe while its review runs is not sent back by it.
+// A session that is switched to observe while its review runs is not sent back by it, and a question goes to the user.
 func TestObservedMeanwhile(t *testing.T) {
-	box := newHookBox(t)
-	box.inSession()
-	box.submit("/supervisor on")
-	box.reviews(fakeReview{runs(`"$FAKE_CCC" supervisor-mode observe ` + testSession), decides(false, "add tests")})
-	box.vars = append(box.vars, "FAKE_CCC="+box.program())
-	got := box.stop("")
-	expectIn(t, "the answer", got.stdout, `{"systemMessage":"[SUPERVISOR] 审查 1/8 会被退回`)
-	expectNotIn(t, "the answer", got.stdout, "decision")
+	for _, isStop := range []bool{true, false} {
+		box := newHookBox(t)
+		box.inSession()
+		box.submit("/supervisor on")
+		box.reviews(fakeReview{runs(`"$FAKE_CCC" supervisor-mode observe ` + testSession), decides(false, "add tests")})
+		box.vars = append(box.vars, "FAKE_CCC="+box.program())
+		if !isStop {
+			question := box.hook(box.event(eventPreToolUse, asked))
+			expectIs(t, "the answer to a question", question.stdout, "")
+			expectIn(t, "ccc log", box.ccc("log", testSession), "add tests")
+			continue
+		}
+		got := box.stop("")
+		expectIn(t, "the answer", got.stdout, `{"systemMessage":"[SUPERVISOR] 审查 1/8 会被退回`)
+		expectNotIn(t, "the answer", got.stdout, "decision")
+	}
 }

@@ -180,22 +180,22 @@ $ARGUMENTS
 
 // The hook's answers. [SUPERVISOR] comes before each.
 var (
-	// At the start of a session. Claude Code wraps at blanks only: in Chinese each sentence is a line.
-	// count of reviews, introducedProvider or nothing
-	introduction = words{"本会话受监督：每项要求最多审查 %s%s", "This session is supervised: up to %s per request%s."}
+	// Claude Code wraps them at blanks only, so in Chinese each sentence is a line. First those at the start
+	// of a session: count of reviews, introducedProvider or nothing
+	introduction = words{"本会话受监督\n每项要求最多审查 %s%s", "This session is supervised: up to %s per request%s."}
 	// introducedProvider or nothing
-	introductionObserved = words{"本会话被旁观：每次停下都会审查，但不退回%s",
+	introductionObserved = words{"本会话被旁观\n每次停下都会审查，但不退回%s",
 		"This session is observed: stops are judged, nothing is sent back%s."}
 	introducedProvider = words{"（提供商 %s）", " (provider %s)"}
 	introducedNoCopy   = words{"\n这里不能建副本，审查者只能读文件；解决办法：ccc doctor",
 		"\nNo copy can be made here, so the reviewer can only read: ccc doctor has the fix."}
 	introducedLog = words{"\n实时查看：ccc log -f", " To watch: ccc log -f"}
 	// cause, advice
-	reviewFailed = words{"这次审查没能完成，Agent 的工作未经检查。原因：%s\n%s",
+	reviewFailed = words{"这次审查没能完成，Agent 的工作未经检查。\n原因：%s\n%s",
 		"There was no review, so nobody checked the agent's work. Cause: %s\n%s"}
-	earlierFailed = words{"上次审查没能完成，Agent 的工作未经检查。原因：%s\n%s",
+	earlierFailed = words{"上次审查没能完成，Agent 的工作未经检查。\n原因：%s\n%s",
 		"There was no review of the last stop, so nobody checked the agent's work. Cause: %s\n%s"}
-	adviceContinue = words{"发一条“继续”，它停下时会再审，或者运行 ccc review；仍不行请运行 ccc doctor，详情见 ccc log",
+	adviceContinue = words{"发一条“继续”，它停下时会再审，或者运行 ccc review。\n仍不行请运行 ccc doctor，详情见 ccc log",
 		"Send \"continue\", and the agent is reviewed when it stops, or run ccc review. " +
 			"If that fails too, run ccc doctor. Details: ccc log"}
 	adviceLog    = words{"详情见 ccc log", "Details: ccc log"}
@@ -205,7 +205,7 @@ var (
 		"The conversation is too long for the reviewer: run /compact first, then send \"continue\""}
 	earlierCancelled = words{"上次审查已取消（%s），Agent 的工作未经检查。", // cause
 		"The last review was cancelled (%s): nobody checked the agent's work."}
-	questionUnreviewed = words{"这个提问没能审查，直接交给了你。原因：%s\n详情见 ccc log", // cause
+	questionUnreviewed = words{"这个提问没能审查，直接交给了你。\n原因：%s\n详情见 ccc log", // cause
 		"This question went to you without a review. Cause: %s\nDetails: ccc log"}
 	// Above the questions, and below them.
 	questionAnswered = words{"审查者（不是你）回答了 Agent 的提问：",
@@ -217,7 +217,7 @@ var (
 		"The limit of %s is reached; there are no more for this request"}
 	limitQuestion = words{"这项要求的 %s审查已用完，这个提问没有审查。",
 		"The limit of %s is reached: this question was not reviewed."}
-	limitStop = words{"这项要求的 %s审查已用完，这次停下没有再审。你再发消息会重新计数。",
+	limitStop = words{"这项要求的 %s审查已用完，这次停下没有再审。\n你再发消息会重新计数。",
 		"The limit of %s is reached: this stop was not reviewed. Your next prompt gives new reviews."}
 	feedbackStillOpen = words{"上次的反馈还没有解决：%s", "The last feedback is still open: %s"}
 	observedFeedback  = words{"反馈（Agent 没有收到，由你决定是否转告）：%s",
@@ -234,29 +234,26 @@ var (
 	modeHow          = words{"要改：/supervisor on（打开）、off（关闭）、observe（旁观）",
 		"To switch it: /supervisor on, off or observe"}
 	modeUnclear = words{
-		"不明白“/supervisor %s”。可用的写法：/supervisor on（打开）、/supervisor off（关闭）、/supervisor observe（旁观）、" +
+		"不明白“/supervisor %s”。\n可用的写法：/supervisor on（打开）、/supervisor off（关闭）、/supervisor observe（旁观）、" +
 			"/supervisor status（显示当前状态）、/supervisor 加上任务内容",
 		"\"/supervisor %s\" is not understood. You can type: /supervisor on, /supervisor off, /supervisor " +
 			"observe, /supervisor status, /supervisor and a task"}
 	modeNotForAgent = words{
-		"开关监督由用户决定，不由 Agent 决定。在你自己的终端里可以运行 ccc supervisor-mode off、on 或 observe。",
+		"开关监督由用户决定，不由 Agent 决定。\n在你自己的终端里可以运行 ccc supervisor-mode off、on 或 observe。",
 		"Only the user switches supervision, not the agent. In a terminal of your own: " +
 			"ccc supervisor-mode off, on or observe"}
 	modeFailed = words{"无法切换监督：%s", "Supervision could not be switched: %s"}
-	switchedOn = words{"监督已打开：Agent 每次停下之前都要先经过审查，每项要求最多 %s。只对本会话有效；/clear 之后恢复为启动时的状态。", // count of reviews
-		"Supervision is on: the agent is reviewed before it stops, up to %s per request. " +
-			"For this session; after /clear it is as it was started."}
-	switchedOnObserved = words{"监督已打开，但 ccc.json 里 supervisor.observe 为 true：只旁观，不退回。" +
-		"只对本会话有效；/clear 之后恢复为启动时的状态。",
+	// Behind each stands switchHolds.
+	switchedOn = words{"监督已打开：Agent 每次停下之前都要先经过审查，每项要求最多 %s。", // count of reviews
+		"Supervision is on: the agent is reviewed before it stops, up to %s per request."}
+	switchedOnObserved = words{"监督已打开，但 ccc.json 里 supervisor.observe 为 true：只旁观，不退回。",
 		"Supervision is on, but supervisor.observe is true in ccc.json: stops are judged, and nothing is " +
-			"sent back. For this session; after /clear it is as it was started."}
-	switchedToObserve = words{"改为旁观：Agent 每次停下都会审查，但不退回，判定和反馈只给你看。" +
-		"只对本会话有效；/clear 之后恢复为启动时的状态。",
-		"Observed: each stop is judged for you to see, and the agent is never sent back. For this session; " +
-			"after /clear it is as it was started."}
-	switchedOff = words{"监督已关闭：Agent 停下时不再审查。只对本会话有效；/clear 之后恢复为启动时的状态。",
-		"Supervision is off: the agent stops without a review. For this session; " +
-			"after /clear it is as it was started."}
+			"sent back."}
+	switchedToObserve = words{"改为旁观：Agent 每次停下都会审查，但不退回，判定和反馈只给你看。",
+		"Observed: each stop is judged for you to see, and the agent is never sent back."}
+	switchedOff = words{"监督已关闭：Agent 停下时不再审查。", "Supervision is off: the agent stops without a review."}
+	switchHolds = words{"\n只对本会话有效；/clear 之后恢复为启动时的状态。",
+		" For this session; after /clear it is as it was started."}
 )
 
 // Why there was no review, or no look at the files, in ccc's own words.
@@ -306,6 +303,9 @@ var (
 		"[SUPERVISOR] Task not finished\n%s\nThe agent goes on with this feedback"}
 	unfinishedObserved = words{"[SUPERVISOR] 任务未完成\n%s\n只旁观，不退回，允许停止",
 		"[SUPERVISOR] Task not finished\n%s\nObserved only: the agent may stop"}
+	questionToUser   = words{"[SUPERVISOR] 问题交给用户", "[SUPERVISOR] The question goes to the user"}
+	questionSentBack = words{"[SUPERVISOR] 提问退回\n%s\nAgent 将根据反馈继续工作",
+		"[SUPERVISOR] Question sent back\n%s\nThe agent goes on with this feedback"}
 	limitSkipped = words{"[SUPERVISOR] 已达到审查次数上限 %d/%[1]d，允许停止",
 		"[SUPERVISOR] Limit of reviews reached, %d/%[1]d: the agent may stop"}
 )
@@ -325,8 +325,11 @@ var (
 	sessionRuns       = words{"%s 正在运行：%s", "%s is running: %s"}
 	sessionUnreviewed = words{"%s 未审成：%s", "%s was not reviewed: %s"}
 	linesNotRead      = words{"由 ccc 1.x 记录，不再读取：%s", "Recorded by ccc 1.x, not read: %s"} // sessions
-	moreSessions      = words{"还有 %d 个会话：ccc status --all", "%d more: ccc status --all"}
-	verdictNames      = map[string]words{
+	// count of reviews, how many sent back, monthCost or nothing, minutes
+	monthOfReviews = words{"30 天内 %s审查：退回 %d 次%s，%d 分钟", "%s in 30 days: %d sent back%s, %d min"}
+	monthCost      = words{"，%s", ", %s"}
+	moreSessions   = words{"还有 %d 个会话：ccc status --all", "%d more: ccc status --all"}
+	verdictNames   = map[string]words{
 		"block": {"退回", "sent back"}, "allow": {"通过", "approved"}, "failed": {"未审成", "not reviewed"},
 		"limit": {"次数用完", "limit reached"}, "cancelled": {"已取消", "cancelled"},
 		"reviewing": {"审查中", "reviewing"},
@@ -368,6 +371,7 @@ var (
 	byOutside         = words{"会话之外（ccc supervisor-mode）", "ccc supervisor-mode, outside the session"}
 	byAgent           = words{"Agent（ccc supervisor-mode）", "the agent (ccc supervisor-mode)"}
 	titleReview       = words{"审查", "Review"}
+	titleNone         = words{"审查未完成", "No review"}
 	titleQuestion     = words{"提问审查", "Review of a question"}
 	tokensUsed        = words{"token：未命中缓存 %s，命中 %s，输出 %s", "tokens: %s new, %s cached, %s out"}
 	agentsCache       = words{"提示缓存：沿用 Agent 的", "prompt cache: the agent's"}
@@ -383,7 +387,7 @@ var (
 	questionPassed = words{"问题直接交给用户", "The question went to the user without a review"}
 	linesCounted   = words{"行", "line"}
 	// The first column of the facts of a review.
-	leadFormat   = words{"%s ", "%-9s"}
+	leadFormat   = words{"%s：", "%-9s"}
 	leadAsked    = words{"用户", "user"}
 	leadSaid     = words{"Agent", "agent"}
 	leadAsks     = words{"提问", "asks"}
@@ -437,6 +441,7 @@ var (
 
 // Receipts, ccc verdict, ccc report.
 var (
+	unnumberedHead  = words{"%s：%s", "%s %s"} // title and verdict of a review without a number
 	moreRuns        = words{"次运行未列出", "more run"}
 	receiptRead     = words{"只读了文件，没有运行命令", "only files were read, nothing was run"}
 	receiptRefused  = words{"审查者的调用都被 Claude Code 拒绝", "Claude Code refused all its calls"}

@@ -88,7 +88,7 @@ var (
 			"such a file says nothing of the agent's work."}
 	sectionNoCopy = words{ // why there is none
 		"## 运行命令\n这里没有一次性副本可用（原因：%s），测试和例子不能运行；只读命令和用户规则放行的命令仍可单独运行，直接作用于真实的文件。请根据文件和对话里的输出判断。",
-		"## Running commands\nThere is no throw-away copy to use here (cause: %s), so tests and examples " +
+		"## Running commands\nThere is no throwaway copy to use here (cause: %s), so tests and examples " +
 			"can't be run; read-only commands, and those that the user's rules permit, still can, each on " +
 			"its own and on the files themselves. Go by the files, and by the output in the conversation."}
 	sectionRequests = words{"## 用户的要求（按时间顺序，原文）", "## The user's requests (in order, verbatim)"}

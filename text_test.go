@@ -162,6 +162,20 @@ func inspect(t *testing.T, path string, look func(ast.Node)) {
 	ast.Inspect(file, func(node ast.Node) bool { look(node); return true })
 }
 
+// Claude Code wraps at blanks only what it shows of a hook: each sentence of a Chinese message is a line.
+func TestWordsByLine(t *testing.T) {
+	for _, text := range []words{introduction, introducedNoCopy, introducedLog, reviewFailed, earlierFailed, adviceContinue, adviceLog, adviceDoctor,
+		adviceCompact, earlierCancelled, questionUnreviewed, questionAnswered, reviewersAnswer, answerYourself, limitQuestion, limitStop,
+		feedbackStillOpen, leftToUser, modeIs, modeHow, modeUnclear, modeNotForAgent, modeFailed, switchedOn, switchedOff, switchedOnObserved,
+		switchedToObserve, switchHolds, observedFeedback, introductionObserved} {
+		for line := range strings.Lines(text.zh) {
+			if strings.Contains(strings.TrimSuffix(strings.TrimSpace(line), "。"), "。") {
+				t.Errorf("more than a sentence: %s", line)
+			}
+		}
+	}
+}
+
 func TestWordsFilledIn(t *testing.T) {
 	for language, want := range map[string]string{
 		english: "1d ago, 1 review, 2 reviews, 3m05s, 41.2s, a\n... (101 characters left out) ...\nc",

@@ -22,7 +22,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 )
@@ -288,13 +287,6 @@ func isRunning(name string) bool {
 	return name != "" && p.name == name
 }
 
-// processNumber returns the number of the process that processInfo named so, 0 for none.
-func processNumber(name string) int {
-	number, _, _ := strings.Cut(name, "-")
-	pid, _ := strconv.Atoi(number)
-	return pid
-}
-
 // add adds the next line.
 func (h *history) add(e entry) {
 	h.project = cmp.Or(e.Project, h.project)
@@ -409,33 +401,44 @@ func (h *history) lastReview() *review {
 // true in the turn of the stop before, which another hook has blocked then (2.1.200, 2.1.332).
 func (h *history) beginsAnew(isActive bool) bool {
 	for _, r := range slices.Backward(h.Reviews) {
-		if r.Event == eventStop {
-			isOver := r.Verdict == verdictFailed || r.Verdict == verdictLimit
-			return r.Verdict == verdictAllow || isOver && !isActive
+		switch {
+		case r.Event != eventStop:
+		case r.Verdict == verdictFailed || r.Verdict == verdictLimit:
+			return !isActive
+		default:
+			return r.Verdict == verdictAllow
 		}
 	}
 	return false
 }
 
-// lastRefusal returns the last review since the user's last prompt that sent the agent back, an empty one
-// where there is none. open is its feedback, "" once a stop was approved after it. One that would have, had
-// it not been observed, counts beyond the prompt, until an approval: the agent has not seen it.
-func (h *history) lastRefusal() (last review, open string) {
+// lastRefusal returns the last review that sent the agent back, an empty one where there is none. An observed
+// one, which the agent has not seen, stays until an approval; any other until the user's next prompt.
+func (h *history) lastRefusal() (last review) {
 	for _, r := range h.Reviews {
-		if last.Observed && r.approves() {
+		isPast := r.Ended.Before(h.lastPrompt()) && !r.Observed
+		switch {
+		case last.Observed && r.approves():
 			last = review{}
-		}
-		if r.Ended.Before(h.lastPrompt()) && !r.Observed {
-			continue
-		}
-		if r.Event == eventStop && r.Verdict == verdictAllow {
-			open = ""
-		}
-		if r.Event != eventReview && r.Verdict == verdictBlock {
-			last, open = r, r.Feedback
+		case r.Event != eventReview && r.Verdict == verdictBlock && !isPast:
+			last = r
 		}
 	}
-	return last, open
+	return last
+}
+
+// openFeedback returns the feedback of the last refusal, "" once a stop was approved behind it.
+func (h *history) openFeedback() string {
+	last := h.lastRefusal()
+	for _, r := range slices.Backward(h.Reviews) {
+		switch {
+		case r.ID == last.ID:
+			return last.Feedback
+		case r.Event == eventStop && r.Verdict == verdictAllow:
+			return ""
+		}
+	}
+	return ""
 }
 
 // countWithoutVerdict returns how many of the last reviews in a row gave no verdict, since the user's last

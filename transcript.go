@@ -42,6 +42,14 @@ func (c *conversation) newestPrompt() (newest userRequest) {
 	return newest
 }
 
+// began returns the time of the first request, as the transcript has it, "" where there is none.
+func (c *conversation) began() string {
+	if len(c.requests) == 0 {
+		return ""
+	}
+	return c.requests[0].at
+}
+
 // noteReviews notes in the requests above the last what their reviews came to: the last review that could end
 // a request decides. One that sent the agent back, did not take place or was of a question leaves it open.
 func (c *conversation) noteReviews(past *history) {

@@ -136,7 +136,7 @@ func (t *trial) refuse() error {
 // an untriable one if that was another program than here. It calls notice once if that takes long. The end
 // of ctx ends claude and all that it has started, and its cause is the error then.
 func (t *trial) run(ctx context.Context, notice func()) error {
-	state := stateDir(t.dirs.state)
+	state := t.dirs.state
 	dir, answer := state.trialDir(), state.trialFile(fmt.Sprintf("answer-%d", os.Getpid()))
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return fmt.Errorf("trying the hooks: %w", err)
@@ -149,31 +149,19 @@ func (t *trial) run(ctx context.Context, notice func()) error {
 		// Behind a proxy that does not answer a login takes up to 60 s without it (2.1.200).
 		"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1", "DISABLE_AUTOUPDATER", "1")
 	output, complaints := &tail{limit: 4000}, &tail{limit: 4000}
-	cmd.Stdout, cmd.Stderr, cmd.WaitDelay = output, complaints, pipePatience
+	cmd.Stdout, cmd.Stderr = output, complaints
 	defer disownOrphans()
-	lifeline, err := startGuarded(cmd)
-	if err != nil {
-		return fmt.Errorf("trying the hooks: %w", err)
-	}
-	exited := make(chan error, 1)
-	go func() {
-		defer exitOnPanic()
-		exited <- cmd.Wait()
-	}()
 	ctx, cancel := context.WithTimeout(ctx, trialPatience)
 	defer cancel()
 	late := time.AfterFunc(trialNotice, func() {
 		defer exitOnPanic()
 		notice()
 	})
-	select {
-	case err = <-exited:
-		lifeline.Close()
-	case <-ctx.Done():
-		lifeline.Close()
-		err = endGuard(cmd, exited)
-	}
+	err := runGuarded(ctx, cmd)
 	late.Stop()
+	if cmd.Process == nil {
+		return fmt.Errorf("trying the hooks: %w", err)
+	}
 	if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, context.DeadlineExceeded) {
 		return cause
 	}
@@ -301,5 +289,5 @@ func (t *trial) memoryFile() string {
 		}
 	}
 	slices.Sort(variables)
-	return stateDir(t.dirs.state).trialFile(checksum(fmt.Appendf(nil, "%q", append(parts, variables...))))
+	return t.dirs.state.trialFile(checksum(fmt.Appendf(nil, "%q", append(parts, variables...))))
 }

@@ -118,8 +118,8 @@ func TestTryOffered(t *testing.T) {
 	want := []string{"cat notes.txt; echo changed >notes.txt; touch new; exit 3 3 true", "sleep 0.2 0 true", "sleep 5 124 true"}
 	expectEqual(t, "what is recorded", ran, want)
 	told := box.run(10*time.Second, "", "ccc", "log").stdout
-	if !strings.Contains(told, "    实测 cat notes.txt; echo changed >notes.txt; touch new; exit 3 → 退出码 3") ||
-		strings.Index(told, "→ 退出码 124") > strings.Index(told, "反馈 not yet") || strings.Count(told, "    实测 ") != 3 || strings.Contains(told, "ccc try") {
+	if !strings.Contains(told, "    实测：cat notes.txt; echo changed >notes.txt; touch new; exit 3 → 退出码 3") ||
+		strings.Index(told, "→ 退出码 124") > strings.Index(told, "反馈：not yet") || strings.Count(told, "    实测：") != 3 || strings.Contains(told, "ccc try") {
 		t.Errorf("ccc log:\n%s", told)
 	}
 	// Outside a review nothing is recorded.
@@ -188,17 +188,17 @@ func TestTryFollowed(t *testing.T) {
 	output, end := follow(t, box, "-f", testSession)
 	await(t, output, "mend it")
 	done := hookAsync(box, box.event("Stop", ""))
-	await(t, output, "    实测 echo; exit 7 → 退出码 7 · ")
+	await(t, output, "    实测：echo; exit 7 → 退出码 7 · ")
 	late, endLate := follow(t, box, "-f", testSession)
-	await(t, late, "    实测 echo; exit 7 → 退出码 7 · ")
+	await(t, late, "    实测：echo; exit 7 → 退出码 7 · ")
 	box.write("../fake/go", 0o600, "")
-	await(t, output, "反馈 not yet")
-	await(t, late, "反馈 not yet")
+	await(t, output, "反馈：not yet")
+	await(t, late, "反馈：not yet")
 	<-done
 	end(syscall.SIGTERM)
 	endLate(syscall.SIGTERM)
 	for _, got := range []string{output(), late()} {
-		if strings.Count(got, "    实测") != 1 || strings.Count(got, "进行中") != 1 {
+		if strings.Count(got, "    实测：") != 1 || strings.Count(got, "进行中") != 1 {
 			t.Errorf("got %s", got)
 		}
 	}
@@ -221,7 +221,7 @@ func (box *sandbox) expectNoCopy(t *testing.T, why string) {
 	expectIn(t, "the request", request, "没有一次性副本可用（原因："+why)
 	expectNotIn(t, "the request", request, tryCommand())
 	told := strings.Join(strings.Fields(box.run(10*time.Second, "", "ccc", "log").stdout), "")
-	expectIn(t, "ccc log", told, "不能实测"+strings.Join(strings.Fields(why), ""))
+	expectIn(t, "ccc log", told, "不能实测："+strings.Join(strings.Fields(why), ""))
 	expectIn(t, "the log", box.log(), "no copy to run commands in")
 }
 

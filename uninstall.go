@@ -23,14 +23,14 @@ func uninstall(c *invocation, d dirs) error {
 			return err
 		}
 	}
-	if _, err := os.Stat(d.state); err != nil {
+	if _, err := os.Stat(string(d.state)); err != nil {
 		return nil
 	}
 	if !c.has("--purge") {
 		fmt.Printf("%s: kept; to remove it too: ccc uninstall --purge\n", d.state)
 		return nil
 	}
-	removed, others, err := stateDir(d.state).purge()
+	removed, others, err := d.state.purge()
 	if err == nil && others == 0 {
 		fmt.Printf("%s: removed\n", d.state)
 	} else if err == nil {

@@ -62,11 +62,11 @@ func (d dirs) judgedReviews(operands []string) ([]sessionReview, error) {
 // d.here, of all sessions, as they ended. A session that can't be read may be the newest: an error. If a
 // session of the repository was reviewed later in another working tree, a notice names it.
 func (d dirs) reviews(operands []string, counts func(sessionReview) bool) (stops []sessionReview, err error) {
-	state, here := stateDir(d.state), treeOf(d.here)
-	ids, err := state.sessions()
+	here := treeOf(d.here)
+	ids, err := d.state.sessions()
 	if len(operands) > 0 && err == nil {
 		ids = []string{""}
-		ids[0], err = state.findSession(operands[0])
+		ids[0], err = d.state.findSession(operands[0])
 	}
 	if err != nil {
 		return nil, err
@@ -74,7 +74,7 @@ func (d dirs) reviews(operands []string, counts func(sessionReview) bool) (stops
 	var elsewhere []sessionReview
 	var old []string
 	for _, id := range ids {
-		h, err := state.session(id).readHistory()
+		h, err := d.state.session(id).readHistory()
 		if err != nil {
 			return nil, failure{code: 2, err: fmt.Errorf("session %s: %w", id, err), hint: sessionHint}
 		}
@@ -146,7 +146,7 @@ func (s sessionReview) reasonLines(a answer) (lines []string) {
 		lines = append(lines, say(noReviewThen, when, a.why))
 	case verdictLimit:
 		lines = append(lines, say(withReason, say(limitReached, count(s.Limit, reviews)), when))
-		if _, open := s.history.lastRefusal(); open != "" {
+		if open := s.history.openFeedback(); open != "" {
 			lines = append(lines, say(feedbackStillOpen, open))
 		}
 	case verdictBlock, verdictCancelled:

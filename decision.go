@@ -1,0 +1,94 @@
+package main
+
+// The answer to an event, made of the event and what came of its review. No file is read.
+
+import (
+	"maps"
+	"strings"
+)
+
+// blocked is the decision that sends the agent back with a reason, or keeps a prompt from it.
+func blocked(reason string) map[string]any {
+	return map[string]any{"decision": "block", "reason": reason}
+}
+
+// toolDecision is the decision about a call of a tool: allow or deny.
+func toolDecision(decision, reason string) map[string]any {
+	return map[string]any{"hookSpecificOutput": map[string]string{
+		"hookEventName": eventPreToolUse, "permissionDecision": decision, "permissionDecisionReason": reason}}
+}
+
+// systemMessage is an answer that Claude Code shows to the user.
+func systemMessage(text string) map[string]any {
+	return map[string]any{"systemMessage": "[SUPERVISOR] " + printable(redact(text))}
+}
+
+// decide returns the answer to a stop or a question whose review ended so, nil for none: what the agent may
+// do, and in a session what the user reads. A question that is observed goes to the user. No file is read.
+func (e *hookEvent) decide(r review, inSession bool) any {
+	answer := map[string]any{}
+	isStop, isBlock := e.isStop(), r.Verdict == verdictBlock && !r.Observed
+	switch {
+	case r.Observed && !isStop:
+		return nil
+	case isStop && isBlock:
+		answer = blocked(r.Feedback)
+	case isStop, r.Verdict == verdictFailed, r.Verdict == verdictCancelled:
+	case isBlock:
+		answer = toolDecision("deny", r.Feedback)
+	default:
+		answer = toolDecision("allow", r.Feedback)
+	}
+	if inSession && r.Verdict != verdictCancelled && r.Verdict != "" {
+		maps.Copy(answer, systemMessage(e.message(r)))
+	}
+	if len(answer) == 0 {
+		return nil
+	}
+	return answer
+}
+
+// message is what the user reads of a review that ended so: that it failed, that the limit is reached, or
+// what the verdict rests on. A question that was sent back comes with its answer: the client shows neither
+// the question nor whose words the agent gets.
+func (e *hookEvent) message(r review) string {
+	isStop := e.isStop()
+	switch {
+	case r.Verdict == verdictFailed && isStop:
+		return say(reviewFailed, cutMiddle(r.Error, 200), adviceFor(r.Error))
+	case r.Verdict == verdictFailed:
+		return say(questionUnreviewed, cutMiddle(r.Error, 200))
+	case r.Verdict == verdictLimit && !isStop:
+		return say(limitQuestion, count(r.Limit, reviews))
+	case r.Verdict == verdictLimit:
+		text := say(limitStop, count(r.Limit, reviews))
+		if r.Feedback != "" {
+			text += "\n" + say(feedbackStillOpen, cutMiddle(r.Feedback, 1000))
+		}
+		return text
+	}
+	receipt := r.receipt()
+	switch {
+	case r.Verdict == verdictBlock && !isStop:
+		return strings.Join([]string{say(questionAnswered), questionText(encodeJSON(e.ToolInput)),
+			say(reviewersAnswer, cutMiddle(r.Feedback, 500)), receipt, say(answerYourself)}, "\n")
+	case r.Verdict == verdictBlock && r.Observed:
+		receipt += "\n" + say(observedFeedback, r.Feedback)
+	case r.Verdict == verdictAllow && r.Feedback != "":
+		receipt += "\n" + say(leftToUser, r.Feedback)
+	}
+	return receipt
+}
+
+// adviceFor returns what helps after a review that failed for the cause. No other review helps where the
+// conversation is too long or can't be found, or where the directory in which a reviewer starts is gone.
+func adviceFor(cause string) string {
+	gone, _, _ := strings.Cut(say(notStarted, say(directoryGone, "\x00")), "\x00")
+	switch {
+	case strings.Contains(strings.ToLower(cause), "prompt is too long"):
+		return say(adviceCompact)
+	case strings.Contains(cause, noConversation), strings.HasPrefix(cause, gone):
+		return say(adviceLog)
+	}
+	return say(adviceContinue)
+}
