@@ -72,6 +72,7 @@ func TestDemo(t *testing.T) {
 func TestDemoWithoutCopies(t *testing.T) {
 	for language, text := range map[string]string{chinese: "审查 1/10 退回|审查 2/10 通过|建不了副本（ccc doctor）", english: "Review 1/10 sent back|Review 2/10 approved|no copy can be made here (ccc doctor)"} {
 		box := newFakeBox(t)
+		box.vars = append(box.vars, testTrustVariable+"=")
 		needCopy(t, box)
 		box.write(".claude/ccc.json", 0o600, `{"language":"`+language+`"}`)
 		got := box.run(90*time.Second, "", "ccc", "try", "COLUMNS=80 ccc demo; COLUMNS=200 ccc demo; ls -A \"$TMPDIR\"")

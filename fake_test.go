@@ -27,7 +27,7 @@ func fakeClaude() string {
 func newFakeBox(t *testing.T) *sandbox {
 	t.Helper()
 	box := newSandbox(t, fakeClaude())
-	box.vars = append(box.vars, "FAKE_CLAUDE_DIR="+filepath.Join(box.home, "../fake"))
+	box.vars = append(box.vars, "FAKE_CLAUDE_DIR="+filepath.Join(box.home, "../fake"), testTrustVariable+"=1")
 	box.write("../fake/turn", 0o600, "Done.\n")
 	box.reviews(allows(""))
 	return box

@@ -140,7 +140,7 @@ func TestIntroduced(t *testing.T) {
 	if ids, _ := stateDir(filepath.Join(box.home, ".claude/ccc")).sessions(); len(ids) != 1 {
 		t.Errorf("the sessions are %q", ids)
 	}
-	box.vars = append(box.vars, "HOME=") // without which there is no copy
+	box.vars = append(box.vars, "HOME=", testTrustVariable+"=") // without a HOME there is no copy
 	box.vars = append(box.vars, "CLAUDE_CONFIG_DIR="+box.home+"/.claude")
 	got := box.hook(box.event(eventStart, `"source":"startup"`))
 	expectEnd(t, "without copies", got, 0, supervised+`\n这里不能建副本，审查者只能读文件；解决办法：ccc doctor`+watch, "")

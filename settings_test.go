@@ -570,7 +570,7 @@ func TestUninstallStopped(t *testing.T) {
 		damage          func(*sandbox)
 		command, stderr string
 	}{
-		{broken, "uninstall --purge", "settings.json: line 3, column 1: "}, {broken, "--supervisor -p x", "settings.json: line 3, column 1: "},
+		{broken, "uninstall --purge", "settings.json: line 2, column 14: a comma too many"}, {broken, "--supervisor -p x", "settings.json: line 2, column 14: a comma too many"},
 		{unreadable, "uninstall", ".ccc-installed.json"}, {unreadable, "--supervisor -p x", ".ccc-installed.json"},
 	} {
 		box := newFakeBox(t)

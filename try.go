@@ -238,10 +238,13 @@ func (plan *tryPlan) run(ctx context.Context, timeout time.Duration) (code int, 
 	return 0, nil
 }
 
-// tryProbe makes a copy in dir, as a reviewer with env does, and tries to break out of it. The error is why
+// tryProbe is probeCopy, which tests of something else leave out.
+var tryProbe = probeCopy
+
+// probeCopy makes a copy in dir, as a reviewer with env does, and tries to break out of it. The error is why
 // no copy can be made or trusted here, with a hint where there is one. readOnlyHome reports whether nothing
 // can be written directly in HOME.
-func tryProbe(ctx context.Context, dir string, env []string) (readOnlyHome bool, err error) {
+func probeCopy(ctx context.Context, dir string, env []string) (readOnlyHome bool, err error) {
 	listener, err := onLoopback(0, syscall.Bind)
 	defer syscall.Close(listener)
 	if err == nil {

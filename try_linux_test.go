@@ -902,6 +902,7 @@ func TestTryProbe(t *testing.T) {
 // A review where no copy can be made, as in a copy: the reviewer is told so, and so are people.
 func TestTryNoCopy(t *testing.T) {
 	box := newHookBox(t)
+	box.vars = append(box.vars, testTrustVariable+"=")
 	needCopy(t, box)
 	box.write("event", 0o600, box.event(eventStop, ""))
 	// What is written in the copy is brought out of it by the pipe.
