@@ -25,8 +25,8 @@ func (box *sandbox) loggedPrompts() (prompts []string) {
 	return prompts
 }
 
-// Of twelve turns that Claude Code begins each is reviewed, whatever a review came to before, though a request has three reviews. A
-// background task that ends begins them, since the shortest interval of a /loop is a minute.
+// Of twelve turns that Claude Code begins each is reviewed, whatever a review came to before, though a request
+// has three reviews. A background task that ends begins them: the shortest interval of a /loop is a minute.
 func TestRealClientTicks(t *testing.T) {
 	const ticks = 12
 	forClients(t, nil, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
@@ -39,7 +39,8 @@ func TestRealClientTicks(t *testing.T) {
 				return replyVerdict(n < 6 || n > 8, "show the tests")
 			case strings.Contains(last, "start it"), strings.Contains(last, "<task-notification>"):
 				if n := started.Add(1); n <= ticks {
-					const format = `{"command":"until [ -e tick%d ]; do sleep 0.1; done","run_in_background":true,"description":"wait"}`
+					const format = `{"command":"until [ -e tick%d ]; do sleep 0.1; done",` +
+						`"run_in_background":true,"description":"wait"}`
 					return replyTool("Bash", fmt.Sprintf(format, n))
 				}
 			}
@@ -66,8 +67,9 @@ func TestRealClientTicks(t *testing.T) {
 	})
 }
 
-// Beside a goal (/goal), which blocks each stop too, both are asked at each stop. A stop that either blocks counts once for Claude Code,
-// which ends the turn behind max_iterations of them; a review that only the goal overrules is an approval, and the count begins anew.
+// Beside a goal (/goal), which blocks each stop too, both are asked at each stop. A stop that either blocks
+// counts once for Claude Code, which ends the turn behind max_iterations of them; a review that only the goal
+// overrules is an approval, and the count begins anew.
 func TestRealClientGoal(t *testing.T) {
 	for name, want := range map[string][]verdict{
 		"approved":  {verdictAllow, verdictAllow, verdictAllow},
@@ -75,7 +77,8 @@ func TestRealClientGoal(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			forClients(t, func() script {
-				return script{agent: []apiReply{replyText("the answer")}, reviewer: []apiReply{replyVerdict(want[0] == verdictAllow, "not yet")}}
+				verdict := replyVerdict(want[0] == verdictAllow, "not yet")
+				return script{agent: []apiReply{replyText("the answer")}, reviewer: []apiReply{verdict}}
 			}, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
 				api.aside = replyText(`{"ok": false, "reason": "notes.txt lacks it"}`)
 				box.write(".claude/ccc.json", 0o600, `{"supervisor":{"max_iterations":2}}`)
