@@ -191,6 +191,9 @@ func (h *hook) count(r *review) error {
 			s.Count = 0
 		}
 		s.Cancelled = s.Cancelled && !h.event.isStop() // it is of the last stop alone
+		if h.event.isStop() {
+			s.Scheduled = h.event.scheduled()
+		}
 		r.Iteration = s.countReview(r.Limit)
 	})
 	h.warn("counting the iteration", err)
@@ -334,7 +337,7 @@ func (h *hook) introduce() any {
 // ended before, by Esc or because ccc was killed, could not show that to the user: the answer does, unless
 // another one runs.
 func (h *hook) recordPrompt(text string) any {
-	if h.event.isWake() {
+	if h.event.isWake() || slices.Contains(h.state.Scheduled, text) {
 		return nil
 	}
 	seen := takeLook(workingTree(h.project, h.event.Cwd), h.dirs.env, promptLookPatience)
@@ -343,8 +346,6 @@ func (h *hook) recordPrompt(text string) any {
 	runs := slices.ContainsFunc(past.Reviews, func(r review) bool {
 		return r.Event != eventReview && r.Verdict == verdictReviewing
 	})
-	// A prompt that the agent has scheduled looks the same here. It comes between two turns, never to an agent
-	// that was sent back (2.1.200, 2.1.332).
 	wasCancelled := false
 	h.warn("resetting the count", h.update(func(s *sessionState) {
 		wasCancelled = s.Cancelled && !runs

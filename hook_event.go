@@ -110,6 +110,19 @@ func (e *hookEvent) isStop() bool { return e.HookEventName == eventStop }
 // isWake reports whether the prompt is Claude Code's own. One without words, as of an image, is the user's.
 func (e *hookEvent) isWake() bool { return e.Prompt != "" && !isUsers(e.Prompt) }
 
+// scheduled returns the prompts with which Claude Code will wake the agent, as when a /loop ticks. It submits
+// them later as if the user had typed them (2.1.200, 2.1.280, 2.1.332). One of over 1,000 characters is not
+// whole here, so that it counts as the user's.
+func (e *hookEvent) scheduled() (prompts []string) {
+	for _, cron := range e.SessionCrons {
+		var wakeUp struct{ Prompt string }
+		if json.Unmarshal(cron, &wakeUp) == nil && wakeUp.Prompt != "" {
+			prompts = append(prompts, wakeUp.Prompt)
+		}
+	}
+	return prompts
+}
+
 // transcriptPatience is how long the last entries of the transcript may take: Claude Code writes them a
 // moment after it has started the hook.
 const transcriptPatience = 2 * time.Second

@@ -496,10 +496,10 @@ func TestProviderEnvironments(t *testing.T) {
 		"TOKEN=t", "SAME=1", "UNSET=u", "ANTHROPIC_MODEL=m", line, cacheVariable + "=line", providerVariable + "=a"}
 	got, err := reviewerEnv(hook, nil)
 	check(t, err)
-	expect("a reviewer's", got, "A=1 ANTHROPIC_MODEL=m CCC_CACHE=line CCC_PROVIDER=a CCC_SUPERVISOR_HOOK=1 "+line+" SAME=1 TOKEN=t UNSET=u")
+	expect("a reviewer's", got, "A=1 ANTHROPIC_MODEL=m CCC_CACHE=line CCC_PROVIDER=a CCC_SUPERVISOR_HOOK=1 "+line+" CLAUDE_CODE_DISABLE_ADVISOR_TOOL=1 SAME=1 TOKEN=t UNSET=u")
 	got, err = reviewerEnv(hook, p)
 	check(t, err)
-	expect("one with a provider", got, "A=1 ANTHROPIC_AUTH_TOKEN=t CCC_PROVIDER=a CCC_SUPERVISOR_HOOK=1 SAME=1 TOKEN=t UNSET=u X=1 Y=u Z=plain")
+	expect("one with a provider", got, "A=1 ANTHROPIC_AUTH_TOKEN=t CCC_PROVIDER=a CCC_SUPERVISOR_HOOK=1 CLAUDE_CODE_DISABLE_ADVISOR_TOOL=1 SAME=1 TOKEN=t UNSET=u X=1 Y=u Z=plain")
 	if got, err := reviewerEnv(hook[:3], p); got != nil || err == nil || !strings.Contains(err.Error(), "which is not set") {
 		t.Errorf("without its token: %q, %v", got, err)
 	}

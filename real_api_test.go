@@ -20,6 +20,7 @@ import (
 type scriptedAPI struct {
 	*httptest.Server
 	answer func(apiRequest) apiReply
+	aside  apiReply // answers what is no step of anybody's work
 	marker string
 
 	mu      sync.Mutex
@@ -52,9 +53,9 @@ func newScriptedAPI(t *testing.T, s script) *scriptedAPI {
 }
 
 // newAnsweringAPI is newScriptedAPI for a test that decides by the request. answer is called for agent and review requests, by
-// many goroutines at once; a side request gets "ok".
+// many goroutines at once; a side request gets "ok", unless the test sets aside.
 func newAnsweringAPI(t *testing.T, marker string, answer func(apiRequest) apiReply) *scriptedAPI {
-	api := &scriptedAPI{answer: answer, marker: marker}
+	api := &scriptedAPI{answer: answer, aside: replyText("ok"), marker: marker}
 	api.Server = httptest.NewServer(http.HandlerFunc(api.serve))
 	t.Cleanup(func() {
 		api.CloseClientConnections()
@@ -151,7 +152,8 @@ type apiReply struct {
 	tokens            int // of the request, as its usage tells
 	fresh, out        int // tokens besides: new ones of the request, and of the answer
 	takes             time.Duration
-	thinks, isEmpty   bool // text is what it thinks, and it says nothing; there is no content at all
+	thinks, isEmpty   bool   // text is what it thinks, and it says nothing; there is no content at all
+	advice            string // of the advisor, which the model asks before it says text
 }
 
 // after is the reply to a request of so many tokens.
@@ -207,7 +209,7 @@ func (api *scriptedAPI) message(w http.ResponseWriter, r *http.Request, body []b
 	n := api.replied
 	api.mu.Unlock()
 
-	reply := replyText("ok")
+	reply := api.aside
 	if request.Kind != "side" {
 		reply = api.answer(request)
 		time.Sleep(reply.takes)
@@ -237,19 +239,31 @@ func (api *scriptedAPI) message(w http.ResponseWriter, r *http.Request, body []b
 	}
 	message["content"], message["stop_reason"], message["usage"] = []any{}, nil, map[string]any{"input_tokens": 10 + reply.fresh, "cache_read_input_tokens": reply.tokens, "output_tokens": 1}
 	w.Header().Set("Content-Type", "text/event-stream")
-	for _, event := range []map[string]any{
-		{"type": "message_start", "message": message},
-		{"type": "content_block_start", "index": 0, "content_block": begun},
-		{"type": "content_block_delta", "index": 0, "delta": delta},
-		{"type": "content_block_stop", "index": 0},
-		{"type": "message_delta", "delta": map[string]any{"stop_reason": reason, "stop_sequence": nil}, "usage": map[string]any{"output_tokens": 5 + reply.out}},
-		{"type": "message_stop"},
-	} {
-		if reply.isEmpty && event["index"] != nil {
-			continue
-		}
+	index := 0
+	send := func(event map[string]any) {
 		fmt.Fprintf(w, "event: %s\ndata: %s\n\n", event["type"], encodeJSON(event))
 	}
+	sendBlock := func(begun, delta map[string]any) {
+		send(map[string]any{"type": "content_block_start", "index": index, "content_block": begun})
+		if delta != nil {
+			send(map[string]any{"type": "content_block_delta", "index": index, "delta": delta})
+		}
+		send(map[string]any{"type": "content_block_stop", "index": index})
+		index++
+	}
+	send(map[string]any{"type": "message_start", "message": message})
+	if reply.advice != "" {
+		id := fmt.Sprintf("srvtoolu_%024d", n)
+		sendBlock(map[string]any{"type": "server_tool_use", "id": id, "name": "advisor", "input": map[string]any{}}, nil)
+		sendBlock(map[string]any{"type": "advisor_tool_result", "tool_use_id": id,
+			"content": map[string]any{"type": "advisor_result", "text": reply.advice}}, nil)
+	}
+	if !reply.isEmpty {
+		sendBlock(begun, delta)
+	}
+	send(map[string]any{"type": "message_delta", "delta": map[string]any{"stop_reason": reason, "stop_sequence": nil},
+		"usage": map[string]any{"output_tokens": 5 + reply.out}})
+	send(map[string]any{"type": "message_stop"})
 }
 
 func sendJSON(w http.ResponseWriter, status int, value any) {
@@ -301,6 +315,9 @@ type apiContent string
 func (c *apiContent) UnmarshalJSON(data []byte) error {
 	if len(data) > 0 && data[0] == '"' {
 		return json.Unmarshal(data, (*string)(c))
+	}
+	if len(data) > 0 && data[0] == '{' { // an advisor's result is one block
+		data = slices.Concat([]byte("["), data, []byte("]"))
 	}
 	var blocks []struct {
 		Type, Text, Name string

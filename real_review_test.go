@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -14,8 +15,8 @@ import (
 	"time"
 )
 
-// share is how much of before, in bytes, after repeats from its start, as the prompt cache sees it: tools, system and
-// messages, without the marks that say where to cache.
+// share is how much of before, in bytes, after repeats from its start, as the prompt cache sees it: tools, those aside that are
+// loaded later, system and messages, without the marks that say where to cache.
 func share(t *testing.T, before, after apiRequest) float64 {
 	t.Helper()
 	var blocks [2][]string
@@ -26,7 +27,8 @@ func share(t *testing.T, before, after apiRequest) float64 {
 			Messages []struct{ Content any }
 		}
 		check(t, json.Unmarshal(r.Body, &wire))
-		contents := []any{wire.Tools, wire.System}
+		isLater := func(tool any) bool { return tool.(map[string]any)["defer_loading"] == true }
+		contents := []any{slices.DeleteFunc(wire.Tools, isLater), wire.System}
 		for _, m := range wire.Messages {
 			contents = append(contents, m.Content)
 		}
@@ -139,6 +141,58 @@ func TestRealClientCachePrinted(t *testing.T) {
 		expectRun(t, box, got, "second answer", verdictBlock, verdictAllow)
 		measureShares(t, api.requests(""), []string{"own", "cache"})
 	})
+}
+
+// A session with an advisor, by settings or flag: its reviewer has none, whichever way it is asked, though its fork comes from a
+// conversation with advice. The agent's prompt cache holds the advice: a review that misses it for that is the last to ask
+// with it.
+func TestRealClientAdvisor(t *testing.T) {
+	const advice = "say it again"
+	for name, args := range map[string][]string{"settings": nil, "flag": {"--advisor", "opus", "--model", "sonnet"}} {
+		t.Run(name, func(t *testing.T) {
+			forClients(t, nil, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
+				var reviews, asked atomic.Int32
+				var last atomic.Value // the agent's request
+				box.use(newAnsweringAPI(t, say(verdictForm), func(r apiRequest) apiReply {
+					if r.Kind == "agent" {
+						last.Store(r)
+						reply := replyText(strings.Repeat("what I did and why. ", 5000)).after(cacheLeast)
+						reply.advice = advice
+						return reply
+					}
+					if slices.Contains(r.Tools, "advisor") || bytes.Contains(r.Body, []byte(advice)) {
+						asked.Add(1)
+					}
+					served := share(t, last.Load().(apiRequest), r)
+					reply := replyVerdict(reviews.Add(1) == 3, "show the tests")
+					if !slices.Contains(r.Tools, reply.tool) {
+						reply = replyText(reply.input)
+					}
+					reply.tokens, reply.fresh = int(served*100_000), int((1-served)*100_000)
+					return reply
+				}))
+				box.vars = append(box.vars, "CLAUDE_CODE_ENABLE_EXPERIMENTAL_ADVISOR_TOOL=1")
+				if args == nil {
+					box.setSettings(`{"advisorModel":"opus","model":"sonnet"}`)
+				}
+				got := box.run(90*time.Second, "", slices.Concat([]string{"ccc", "--supervisor", "-p", "hello"}, args)...)
+				if agent := last.Load().(apiRequest); got.code != 0 || !slices.Contains(agent.Tools, "advisor") ||
+					!bytes.Contains(agent.Body, []byte(advice)) {
+					t.Errorf("the agent has no advisor, so the test shows nothing: %+v", got)
+				}
+				expectEqual(t, "the verdicts", box.timelineVerdicts(), []verdict{verdictBlock, verdictBlock, verdictAllow})
+				expectIs(t, "the reviewer's requests with an advisor", asked.Load(), 0)
+				var ways []string
+				for _, r := range box.onlyTimeline() {
+					if r.Verdict != "" {
+						ways = append(ways, fmt.Sprint(r.Way, r.CacheMissed))
+					}
+				}
+				want := []string{"cachefalse", "cachetrue", "ownfalse"}
+				expectEqual(t, "the ways, and whether they missed the cache,", ways, want)
+			})
+		})
+	}
 }
 
 // What changed since the request comes with it, and with a review by hand what changed since the approval.

@@ -71,6 +71,7 @@ func TestRealClientWoken(t *testing.T) {
 		box.awaitVerdicts(4)
 		expectEqual(t, "the verdicts", box.timelineVerdicts(), []verdict{verdictFailed, verdictBlock, verdictLimit, verdictAllow})
 		expectEqual(t, "the requests", requestsOf(t, api.lastReview(t)), []string{"start it"})
+		expectEqual(t, "the user's prompts", box.loggedPrompts(), []string{"start it"})
 		texts := strings.Join(api.agentsUserTexts(), "\n")
 		expectIn(t, "what the agent got, else the test shows nothing,", texts, "<task-notification>", "check the build")
 	})

@@ -19,6 +19,7 @@ type sessionState struct {
 	Enabled    mode      `json:"enabled,omitempty"`    // as its last switch left it, "" before the first
 	SwitchedAt time.Time `json:"switched_at,omitzero"` // the time of that switch
 	Cancelled  bool      `json:"cancelled,omitempty"`  // the user ended the last stop's review: see recordPrompt
+	Scheduled  []string  `json:"scheduled,omitempty"`  // the prompts of the wake-ups that the last stop listed
 	Provider   string    `json:"provider,omitempty"`   // of the client that ran its last hook, or noProvider
 	LaunchedAt time.Time `json:"launched_at,omitzero"` // of its last supervised launch
 	CreatedAt  time.Time `json:"created_at"`

@@ -573,8 +573,16 @@ func TestLoop(t *testing.T) {
 		got := box.timelineVerdicts()
 		expectIs(t, fmt.Sprint("verdict ", len(got)), got[len(got)-1], want)
 	}
+	const listed = `,"session_crons":[{"id":"x","schedule":"* * * * *","recurring":true,"prompt":"check the build"},7]`
+	box.submit("/loop 1m check the build")
+	box.stop(box.transcript(lines...) + listed)
 	box.reviews(fails("API Error: 529"))
+	start := time.Now()
 	turn("check the build", `,"isMeta":true,"promptSource":"system"`, verdictFailed)
+	if took := time.Since(start); took > transcriptPatience {
+		t.Errorf("a tick was waited for as if it were to arrive as a request: %v", took)
+	}
+	expectEqual(t, "the user's prompts", box.loggedPrompts(), []string{"/loop 1m check the build"})
 	for range 3 {
 		turn("<task-notification>\n<task-id>x</task-id>", "", verdictFailed)
 	}
