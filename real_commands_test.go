@@ -110,7 +110,7 @@ func TestRealClientLanguage(t *testing.T) {
 		box.vars = append(box.vars, "LANG=en_US.UTF-8")
 		tty := box.start()
 		tty.prompt("first request")
-		tty.waitFor("This session is supervised: up to 10 reviews per request. To watch: ccc log -f", 90*time.Second)
+		tty.waitFor("This session is supervised: up to 10 reviews per request.", 90*time.Second)
 		tty.waitFor("[SUPERVISOR] Reviewing the work", 90*time.Second)
 		tty.waitFor("Please go on until the task is done.", 90*time.Second)
 		tty.waitFor("The reviewer leaves this to you: rotate the key yourself", 90*time.Second)

@@ -189,7 +189,7 @@ var (
 	introducedProvider = words{"（提供商 %s）", " (provider %s)"}
 	introducedNoCopy   = words{"\n这里不能建副本，审查者只能读文件；解决办法：ccc doctor",
 		"\nNo copy can be made here, so the reviewer can only read: ccc doctor has the fix."}
-	introducedLog = words{"\n实时查看：ccc log -f", " To watch: ccc log -f"}
+	introducedLog = words{"\n实时查看：ccc log -f", "\nTo watch: ccc log -f"}
 	// cause, advice
 	reviewFailed = words{"这次审查没能完成，Agent 的工作未经检查。\n原因：%s\n%s",
 		"There was no review, so nobody checked the agent's work. Cause: %s\n%s"}
