@@ -19,6 +19,7 @@
 //	json.go               reading JSON, and editing one value of it
 //	file.go               locks, atomic replacement, appending, lines
 //	env.go                names of variables and subcommands, arguments, directories, claude itself
+//	language.go           which language ccc writes, and how a text is written in it
 //	text.go               what people read, in both languages
 //	text_review.go        what agent and reviewer read, in both languages
 //	git.go                working trees; how git is run, which commits, HEAD's log and remotes there are

@@ -1,0 +1,74 @@
+package main
+
+// Which language ccc writes, and how a text in both of them is written in it.
+
+import (
+	"cmp"
+	"fmt"
+	"os"
+	"strings"
+)
+
+const (
+	chinese = "zh" // the values of language in ccc.json
+	english = "en"
+)
+
+// lang is the language of this process. It is set once, before the first text is used.
+var lang = chinese
+
+// languageFor returns configured, the language that ccc.json names, or if that is "" the locale's. A locale
+// without a language means Chinese.
+func languageFor(configured string) string {
+	locale := cmp.Or(configured, localeName())
+	if locale == noLocale || strings.HasPrefix(strings.ToLower(locale), chinese) {
+		return chinese
+	}
+	return english
+}
+
+// noLocale is the name of a locale without a language.
+const noLocale = "C"
+
+// localeName returns the locale of the environment, without its encoding.
+func localeName() string {
+	locale := cmp.Or(os.Getenv("LC_ALL"), os.Getenv("LC_MESSAGES"), os.Getenv("LANG"), noLocale)
+	name, _, _ := strings.Cut(locale, ".")
+	if name == "POSIX" {
+		return noLocale
+	}
+	return name
+}
+
+// words are one text in both languages. Their literals have no field names, so that the compiler finds a
+// missing one. A comment at a text names the values that are filled in.
+type words struct{ zh, en string }
+
+func (w words) in(language string) string {
+	if language == english {
+		return w.en
+	}
+	return w.zh
+}
+
+// say returns text in the language of this process, formatted as by fmt if there are values.
+func say(text words, values ...any) string {
+	if len(values) == 0 {
+		return text.in(lang)
+	}
+	return fmt.Sprintf(text.in(lang), values...)
+}
+
+// An errText is an error whose text is in the language of this process.
+type errText words
+
+func (c errText) Error() string { return say(words(c)) }
+
+// count returns n with what is counted, such as 1 review, 2 reviews.
+func count(n int, what words) string {
+	text := fmt.Sprint(n, " ", say(what))
+	if lang == english && n != 1 {
+		text += "s"
+	}
+	return text
+}
