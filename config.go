@@ -194,8 +194,8 @@ func (c *configuration) check(root *jsonValue) error {
 		return noneOf("supervisor.review", s.Review, reviewAlways, reviewWork)
 	case s.MaxBudgetUSD < 0:
 		return outside("supervisor.max_budget_usd", "from 0 up", s.MaxBudgetUSD)
-	case c.Language != "" && c.Language != chinese && c.Language != "en":
-		return noneOf("language", c.Language, chinese, "en")
+	case c.Language != "" && !slices.Contains(languages, c.Language):
+		return noneOf("language", c.Language, languages...)
 	case c.Settings != nil && c.Settings[0] != '{':
 		return expected("settings", "an object")
 	}

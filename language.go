@@ -6,13 +6,17 @@ import (
 	"cmp"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 )
 
 const (
-	chinese = "zh" // the values of language in ccc.json
+	chinese = "zh"
 	english = "en"
 )
+
+// languages are the values of language in ccc.json.
+var languages = []string{chinese, english}
 
 // lang is the language of this process. It is set once, before the first text is used.
 var lang = chinese
@@ -49,6 +53,11 @@ func (w words) in(language string) string {
 		return w.en
 	}
 	return w.zh
+}
+
+// has reports whether text is w in one of its languages.
+func (w words) has(text string) bool {
+	return slices.ContainsFunc(languages, func(language string) bool { return w.in(language) == text })
 }
 
 // say returns text in the language of this process, formatted as by fmt if there are values.

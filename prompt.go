@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"path/filepath"
-	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -38,7 +37,7 @@ func supervisorPrompt(project, cccDir string) (*instructions, error) {
 		} else if !utf8.Valid(text) || bytes.IndexByte(text, 0) >= 0 {
 			err = fmt.Errorf("%s is no text in UTF-8; save it as one", path)
 		}
-		isBuiltin := slices.Contains([]string{defaultPrompt.zh, defaultPrompt.en}, string(text)) // a launch's
+		isBuiltin := defaultPrompt.has(string(text)) // a launch's
 		if err != nil || len(bytes.TrimSpace(text)) > 0 && !isBuiltin {
 			return &instructions{Source: path, Text: string(text)}, err
 		}

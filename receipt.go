@@ -223,7 +223,7 @@ func (r review) verdictBasis() string {
 
 // lacksCopy reports whether no copy could be made for the review. Where copies are switched off one could.
 func (r review) lacksCopy() bool {
-	return r.NoCopy != "" && r.NoCopy != errTryOff.zh && r.NoCopy != errTryOff.en
+	return r.NoCopy != "" && !words(errTryOff).has(r.NoCopy)
 }
 
 // receiptRuns is how many runs a receipt shows.

@@ -385,8 +385,7 @@ type keptFile struct {
 
 // isOurs reports whether this or an earlier ccc wrote content, which was read from the file.
 func (f keptFile) isOurs(in *installation, content []byte) bool {
-	isText := string(content) == f.text.zh || string(content) == f.text.en
-	return isText || in.Files[f.path] == checksum(content)
+	return f.text.has(string(content)) || in.Files[f.path] == checksum(content)
 }
 
 // keep writes the file if it is missing, or if a ccc wrote another text there.

@@ -18,15 +18,10 @@ func slashCommand(prompt string) (operand string, ok bool) {
 	rest, ok := strings.CutPrefix(strings.TrimSpace(prompt), "/supervisor")
 	operand = strings.TrimSpace(rest)
 	ok = ok && (rest == "" || operand != rest)
-	switch strings.ToLower(operand) {
-	case "on", "打开":
-		operand = "on"
-	case "off", "关闭":
-		operand = "off"
-	case "observe", "旁观":
-		operand = "observe"
-	case "status", "状态":
-		operand = ""
+	for meant, said := range modeOperands {
+		if said.has(strings.ToLower(operand)) {
+			return string(meant), ok
+		}
 	}
 	return operand, ok
 }

@@ -159,7 +159,10 @@ var (
 	modeNames = map[mode]words{
 		modeOn: {"已打开", "on"}, modeOff: {"已关闭", "off"}, modeObserve: {"旁观", "observed"}}
 	modeCells = map[mode]words{modeOff: {"关", "off"}, modeObserve: {"旁观", "observed"}} // in a table
-	modeIs    = words{"监督：%s", "Supervision: %s"}
+	// What is typed behind /supervisor, in whichever language; "" is the query.
+	modeOperands = map[mode]words{modeOn: {"打开", "on"}, modeOff: {"关闭", "off"}, modeObserve: {"旁观", "observe"},
+		"": {"状态", "status"}}
+	modeIs = words{"监督：%s", "Supervision: %s"}
 	// how many of how many
 	reviewsUsed      = words{"这项要求已审查 %d/%d 次", "reviews of this request: %d/%d"}
 	reviewsOfSession = words{"本会话共审查 %s", "this session: %s"} // count of reviews

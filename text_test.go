@@ -81,7 +81,7 @@ func TestLanguage(t *testing.T) {
 // What ccc says in Chinese stands in text.go, text_review.go and the Chinese prompt. What it
 // reads may stand elsewhere: punctuation, words for on, off, yes and no, and names of secrets.
 func TestLanguageInOnePlace(t *testing.T) {
-	reads := []string{"supervisor_mode.go", "reviewer_verdict.go", "screen.go", "redact.go", "text.go", "text_review.go"}
+	reads := []string{"reviewer_verdict.go", "screen.go", "redact.go", "text.go", "text_review.go"}
 	for _, path := range append(slices.Clone(house), "supervisor_prompt_default_en.md") {
 		text, err := os.ReadFile(path)
 		check(t, err)
