@@ -403,7 +403,7 @@ var (
 	noReviewThen = words{"审查未完成（%s）：%s", "No review %s: %s"} // how long ago, why
 	reviewRuns   = words{"%s 正在进行，已 %s", "%s has been running for %s"}
 	newerRequest = words{"之后用户又有新的要求，还没有审查过。", "A newer request has not been judged yet."}
-	notCommitted = words{"通过了，但还没有这样提交：%s", "Approved, but not committed so: %s"}
+	notCommitted = words{"已通过，但还没有按通过时的内容提交：%s", "Approved, but not committed in this state: %s"}
 	newUntracked = words{"审查时还没有、git 也没有跟踪的新文件（不会被推送）：%s",
 		"New since, and not tracked by git (no push holds them): %s"}
 	verdictAdvice = words{"怎么办：ccc review 审查现在的内容；git push --no-verify 跳过检查",
