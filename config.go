@@ -38,7 +38,7 @@ type supervisorConfig struct {
 	KeepCache      *bool           `json:"keep_cache"`     // forces or forbids the agent's prompt cache
 	MaxBudgetUSD   float64         `json:"max_budget_usd"` // 0 means no limit
 	Try            bool            `json:"try"`            // the reviewer may run commands in a copy
-	Review         string          `json:"review"`         // which stops are reviewed: reviewAlways or reviewWork
+	Review         string          `json:"review"`         // reviewAlways or reviewWork
 	Observe        bool            `json:"observe"`        // judge each stop, and send nobody back
 }
 

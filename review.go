@@ -253,7 +253,9 @@ func (s *supervision) takeWords(r *review) error {
 
 // plan returns the call of the reviewer, complete but for its input, and completes request but for the
 // change. prompt are the reviewer's instructions.
-func (s *supervision) plan(ctx context.Context, prompt string, request *reviewRequest) (*reviewerCall, error) {
+func (s *supervision) plan(
+	ctx context.Context, prompt string, request *reviewRequest,
+) (*reviewerCall, error) {
 	if olderThan(request.version, oldestClaude) {
 		return nil, errors.New(say(clientTooOld, request.version, oldestClaude, updateClaude))
 	}

@@ -12,8 +12,8 @@ import (
 	"strings"
 )
 
-// slashCommand returns what follows /supervisor in prompt: on, off, observe, "" for a query, or other words as
-// they are. ok is false for any other prompt.
+// slashCommand returns what follows /supervisor in prompt: a mode, "" for a query, or other words as they
+// are. ok is false for any other prompt.
 func slashCommand(prompt string) (operand string, ok bool) {
 	rest, ok := strings.CutPrefix(strings.TrimSpace(prompt), "/supervisor")
 	operand = strings.TrimSpace(rest)
@@ -94,8 +94,8 @@ func (s *supervision) command(operand string) (answer string, isTask bool) {
 	return answer + say(switchHolds), false
 }
 
-// supervisorMode is ccc supervisor-mode [on|off|observe] [SESSION]. Without SESSION it is about the newest of the
-// project, which it names, or from an agent's tool about the agent's own.
+// supervisorMode is ccc supervisor-mode [on|off|observe] [SESSION]. Without SESSION it is about the newest of
+// the project, which it names, or from an agent's tool about the agent's own.
 func supervisorMode(c *invocation, d dirs) error {
 	operands, to := c.operands, mode("")
 	if len(operands) > 0 && slices.Contains(modes, operands[0]) {

@@ -64,7 +64,7 @@ type review struct {
 	ID        string    `json:"id"`                       // unique in the session
 	Event     string    `json:"event"`                    // Stop, PreToolUse (a question), or review (by hand)
 	Iteration int       `json:"iteration,omitempty"`      // its number among those of the request, from 1
-	Limit     int       `json:"max_iterations,omitempty"` // how many it has; by hand, observed: neither is there
+	Limit     int       `json:"max_iterations,omitempty"` // how many it has; not by hand or observed
 	Begun     time.Time `json:"begun"`                    // in both lines
 	Observed  bool      `json:"observed,omitempty"`       // the agent stops, whatever the verdict
 
