@@ -51,7 +51,7 @@ var ways = []way{
 		$ echo 1 >>a; echo n >new
 		ok
 		shown a new
-		verdict allow 还没有这样提交：a、new
+		verdict allow 还没有按通过时的内容提交：a、new
 		$ git add .; git commit -qm x
 		verdict allow
 		silent 还没有`},
@@ -61,13 +61,13 @@ var ways = []way{
 		ok
 		shown a b
 		$ git commit -qm x a
-		verdict allow 还没有这样提交：b`},
+		verdict allow 还没有按通过时的内容提交：b`},
 	{"part of a file is committed", `
 		prompt
 		$ seq 30 >b; git add b; sed -i 's/^1$/x/' b
 		ok
 		$ git commit -qm x
-		verdict allow 还没有这样提交：b`},
+		verdict allow 还没有按通过时的内容提交：b`},
 	{"refused, and pushed", `
 		prompt
 		$ echo 1 >>a; git commit -qam x

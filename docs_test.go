@@ -226,7 +226,7 @@ func TestReadme(t *testing.T) {
 		for _, page := range []string{page, manuals[1][i]} {
 			for _, code := range codeIn(t, page) {
 				call, ok := strings.CutPrefix(trailingComment.ReplaceAllString(code, ""), "ccc ")
-				call, _, _ = strings.Cut(call, " && ")
+				call, _, _ = strings.Cut(strings.ReplaceAll(call, " || ", " && "), " && ")
 				words := strings.Fields(call)
 				if !ok || len(words) == 0 || slices.Contains([]string{"--supervisor", "--", "kimi", noProvider}, words[0]) {
 					continue

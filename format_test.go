@@ -104,6 +104,9 @@ func fill(v reflect.Value) {
 	switch v.Kind() {
 	case reflect.String:
 		v.SetString("x")
+		if v.Type() == reflect.TypeFor[mode]() { // of which no other word is read
+			v.SetString(string(modeOn))
+		}
 	case reflect.Int:
 		v.SetInt(1)
 	case reflect.Float64:

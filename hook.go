@@ -171,8 +171,12 @@ func (h *hook) stop() review {
 	}
 	rule := strings.Repeat("─", 60)
 	h.print(rule, say(hookBegun), about, rule)
+	wasCounted := r.Iteration > 0
 	r = h.review(ctx, r, request)
 	r.Feedback = h.cutFeedback(r.Feedback)
+	if wasCounted && r.Observed {
+		h.warn("taking back the count", h.update(func(s *sessionState) { s.Count = max(0, s.Count-1) }))
+	}
 	if h.event.isStop() && r.Verdict == verdictCancelled && h.present() != modeOff {
 		h.warn("noting that the user ended the review", h.update(func(s *sessionState) { s.Cancelled = true }))
 	}
@@ -220,11 +224,22 @@ func (h *hook) endAtLimit(r review, request reviewRequest) review {
 	return r
 }
 
-// hasWorked reports whether the agent has called a tool since the user's newest prompt, or the working tree t
-// differs from what that prompt found. A transcript that can't be read may hold a call. Where there is no
-// look to compare with, the calls alone count.
+// hasWorked reports whether a stop is of work: the last one is not approved, the agent has called a tool since
+// then or since the user's newest prompt, or the working tree t differs from what that prompt found. A prompt
+// that comes while the agent works, or behind Esc, begins no new work. A transcript that can't be read, or is
+// not complete, may hold a call. Where there is no look to compare with, the calls alone count.
 func (h *hook) hasWorked(request reviewRequest, t tree) bool {
-	if request.unconfirmed || request.calledSinceNewest() || len(h.past.Prompts) == 0 {
+	last := h.past.lastStop()
+	since := last.Begun
+	switch {
+	case request.unconfirmed, request.incomplete, len(h.past.Prompts) == 0:
+		return true
+	case last.ID == "":
+		since = h.past.Prompts[0].at.Add(-promptTimeout)
+	case last.Verdict != verdictAllow:
+		return true
+	}
+	if request.calledSince(since) {
 		return true
 	}
 	found := h.past.Prompts[len(h.past.Prompts)-1].Seen

@@ -145,7 +145,8 @@ func (e *hookEvent) conversation(prompt string) (talk conversation, err error) {
 		}
 		isPrompt := func(r userRequest) bool { return isRequest(r.words, prompt) }
 		arrived := prompt == "" || slices.ContainsFunc(talk.requests, isPrompt)
-		if err == nil && arrived && e.saysLast(talk.lastWords) || time.Now().After(deadline) {
+		talk.incomplete = !arrived || !e.saysLast(talk.lastWords)
+		if err == nil && !talk.incomplete || time.Now().After(deadline) {
 			return talk, err
 		}
 	}

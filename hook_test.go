@@ -775,27 +775,37 @@ func TestHookProject(t *testing.T) {
 // With review "work" only a stop behind a tool call, or a change of the working tree, is reviewed. What can't be known
 // counts as work. The stop that is left out leaves a line in the log and nothing else.
 func TestReviewWork(t *testing.T) {
-	const hi, before, called = "1 user hi", "1 user fix it; 2 call toolu_1; 3 agent done", "1 user hi; 2 call toolu_1; 3 agent hello"
+	const hi, before, called = "1 user hi | NEW", "1 user fix it | OLD; 2 call toolu_1; 3 agent done", "1 user hi | NEW; 2 call toolu_1; 3 agent hello"
 	for name, test := range map[string]struct {
 		lines    string
-		event    string // of a stop, unless it is named
-		git      string // what is done behind the prompt
-		noTree   bool   // outside git
-		noLook   bool   // the prompt did not look
+		event    string  // of a stop, unless it is named
+		git      string  // what is done behind the prompt
+		noTree   bool    // outside git
+		noLook   bool    // the prompt did not look
+		queued   bool    // the user has typed "quickly" meanwhile
+		last     verdict // of the stop before the prompt
 		reviewed bool
 	}{
-		"words":                          {lines: hi + "; 2 agent hello"},
-		"words, outside git":             {lines: hi + "; 2 agent hello", noTree: true},
-		"words, without a look":          {lines: hi + "; 2 agent hello", noLook: true, git: "echo >> new"},
-		"words behind an earlier call":   {lines: before + "; 4 user thanks; 5 agent gladly"},
-		"a call":                         {lines: called, reviewed: true},
-		"a call outside git":             {lines: called, noTree: true, reviewed: true},
-		"a call, and the user said more": {lines: "1 user hi; 2 call toolu_1; 3 agent hello; 4 agent more", reviewed: true},
-		"words, and a new file":          {lines: hi + "; 2 agent hello", git: "echo > new", reviewed: true},
-		"words, and a commit":            {lines: hi + "; 2 agent hello", git: "git -c user.name=x -c user.email=x commit -q --allow-empty -m y", reviewed: true},
-		"words, and an ignored file":     {lines: hi + "; 2 agent hello", git: "mkdir -p .git/info && echo junk > .git/info/exclude; echo > junk"},
-		"no transcript":                  {reviewed: true},
-		"a question":                     {lines: "1 user hi; 2 call toolu_1", event: eventPreToolUse, reviewed: true},
+		"words":                           {lines: hi + "; 2 agent hello"},
+		"words, outside git":              {lines: hi + "; 2 agent hello", noTree: true},
+		"words, without a look":           {lines: hi + "; 2 agent hello", noLook: true, git: "echo >> new"},
+		"words behind an earlier call":    {lines: before + "; 4 user thanks | NEW; 5 agent gladly"},
+		"a call":                          {lines: called, reviewed: true},
+		"a call outside git":              {lines: called, noTree: true, reviewed: true},
+		"a call, and the user said more":  {lines: "1 user hi | NEW; 2 call toolu_1; 3 agent hello; 4 agent more", reviewed: true},
+		"words, and a new file":           {lines: hi + "; 2 agent hello", git: "echo > new", reviewed: true},
+		"words, and a commit":             {lines: hi + "; 2 agent hello", git: "git -c user.name=x -c user.email=x commit -q --allow-empty -m y", reviewed: true},
+		"words, and an ignored file":      {lines: hi + "; 2 agent hello", git: "mkdir -p .git/info && echo junk > .git/info/exclude; echo > junk"},
+		"a call, and a prompt behind it":  {lines: "1 user hi | NEW; 2 call toolu_1; 3 output ok; 4 queued quickly | NEW; 5 agent done", queued: true, reviewed: true},
+		"a call, Esc, and a prompt":       {lines: "1 user hi | NEW; 2 call toolu_1; 3 output ok; 4 user quickly | NEW; 5 agent done", queued: true, reviewed: true},
+		"words, the prompt is not there":  {lines: "1 user hello | NEW; 2 agent hello", reviewed: true},
+		"words behind an approval":        {lines: before + "; 4 user hi | NEW; 5 agent hello", last: verdictAllow},
+		"words behind a refusal":          {lines: before + "; 4 user hi | NEW; 5 agent hello", last: verdictBlock, reviewed: true},
+		"words behind a failure":          {lines: before + "; 4 user hi | NEW; 5 agent hello", last: verdictFailed, reviewed: true},
+		"words behind the limit":          {lines: before + "; 4 user hi | NEW; 5 agent hello", last: verdictLimit, reviewed: true},
+		"words behind a cancelled review": {lines: before + "; 4 user hi | NEW; 5 agent hello", last: verdictCancelled, reviewed: true},
+		"no transcript":                   {reviewed: true},
+		"a question":                      {lines: "1 user hi | NEW; 2 call toolu_1", event: eventPreToolUse, reviewed: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			box := newHookBox(t)
@@ -809,7 +819,14 @@ func TestReviewWork(t *testing.T) {
 			if strings.Contains(test.lines, "thanks") {
 				prompt = "thanks"
 			}
-			if box.submit(prompt); test.noLook {
+			if test.last != "" {
+				box.timelineOf(testSession, record{Kind: kindEnd, Time: now().Add(-time.Minute), Event: eventStop, Review: "r", Project: box.work,
+					outcome: outcome{Verdict: test.last}})
+			}
+			if box.submit(prompt); test.queued {
+				box.submit("quickly")
+			}
+			if test.noLook {
 				text := box.read(eventsPath)
 				box.write(eventsPath, 0o600, regexp.MustCompile(`"head":"[0-9a-f]+"`).ReplaceAllString(text, `"unseen":"git took longer"`))
 			}
@@ -821,14 +838,16 @@ func TestReviewWork(t *testing.T) {
 				members = `"last_assistant_message":""`
 			}
 			if test.lines != "" {
-				members += "," + box.transcript(chain(test.lines))
+				at := func(when time.Time) string { return `"timestamp":"` + when.UTC().Format(time.RFC3339) + `"` }
+				lines := chain(strings.NewReplacer("OLD", at(now().Add(-time.Hour)), "NEW", at(now().Add(time.Second))).Replace(test.lines))
+				members += "," + box.transcript(lines)
 			}
 			got := box.hook(box.event(cmp.Or(test.event, eventStop), members))
 			expectIs(t, "it is reviewed", box.reviewed() == 1, test.reviewed)
 			expectIs(t, "the line in the log", strings.Contains(box.log(), " stop not reviewed session_id="+testSession+" review=work\n"), !test.reviewed)
 			if !test.reviewed {
 				expectEnd(t, "the answer", got, 0, "", "")
-				expectIs(t, "the entries", len(box.timeline(testSession)), 1)
+				expectIs(t, "the prompts and reviews", len(box.timeline(testSession)), map[bool]int{true: 2, false: 1}[test.last != ""])
 				expectIn(t, "the state", box.read(statePath), `"count":0`)
 			}
 		})

@@ -163,3 +163,36 @@ func TestRealClientWork(t *testing.T) {
 		expectEqual(t, "the verdicts", box.timelineVerdicts(), []verdict{verdictAllow})
 	})
 }
+
+// What the user types while the agent works, or behind Esc, makes no work unreviewed.
+func TestRealClientWorkInterrupted(t *testing.T) {
+	forClients(t, nil, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
+		box.answering(func(r apiRequest) apiReply {
+			switch last := r.last("user"); {
+			case r.Kind == "review":
+				return replyVerdict(true, "")
+			case strings.Contains(last, "with a tool"):
+				return bash("until [ -e ../home/typed ]; do sleep 0.1; done; sleep 1; echo slept")
+			case strings.Contains(last, "with another"):
+				return bash("until [ -e ../home/never ]; do sleep 0.1; done")
+			}
+			return replyText("done")
+		})
+		box.write(".claude/ccc.json", 0o600, `{"supervisor":{"review":"work"}}`)
+		box.repository()
+		tty := box.start("--permission-mode", "bypassPermissions")
+		tty.prompt("work with a tool")
+		tty.waitFor("home/typed", 90*time.Second)
+		tty.enter("keep it short")
+		box.write("typed", 0o600, "")
+		box.awaitVerdicts(1)
+		tty.prompt("work with another")
+		tty.waitFor("home/never", 90*time.Second)
+		tty.keys("Escape")
+		tty.waitUntil("an input line", 60*time.Second, func(screen string) bool {
+			return strings.Contains(screen, "Interrupted") && inputLine(screen) != ""
+		})
+		tty.submits("go on then", "done", 2)
+		tty.submits("thanks", "done", 2)
+	})
+}

@@ -67,7 +67,8 @@ func (s *changeStory) newRequests() (all []string) {
 // A report is what comes onto the page.
 type report struct {
 	of      string // the session and the change, in a sentence
-	now     answer // of the last review
+	verdict string // of the last review, in words
+	now     answer // of that
 	stories []*changeStory
 	output  int // the most characters of an output
 }
@@ -89,7 +90,7 @@ func showReport(c *invocation, d dirs) error {
 	}
 	last, now := lastJudged(judged, d.env)
 	reviews = slices.DeleteFunc(reviews, func(s sessionReview) bool { return s.session != last.session })
-	r := report{of: say(reportOfOne, codeSpan(last.session)), now: now, stories: changeStories(reviews)}
+	r := report{of: say(reportOfOne, codeSpan(last.session)), verdict: last.verdictName(), now: now, stories: changeStories(reviews)}
 	if len(c.operands) == 0 {
 		r.of = say(reportOfHere, codeSpan(last.session))
 		isLast := func(s sessionReview) bool { return s.ID == last.ID }
@@ -144,7 +145,7 @@ func codeSpan(name string) string {
 
 // pageParts returns the page in parts, each of which is whole Markdown.
 func (r report) pageParts() []string {
-	title := verdictName(r.now.word)
+	title := r.verdict
 	if r.now.word == answerChanged {
 		title = say(reportNotCompared)
 		if r.now.isOtherTree || len(r.now.changed) > 0 {

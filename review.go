@@ -97,7 +97,9 @@ func (s *supervision) review(ctx context.Context, r review, request reviewReques
 		call.output = output
 	}
 	r.outcome, err = call.run(ctx, func(did step) { s.noteStep(r, did) })
-	r.Observed = r.Observed || s.present() == modeObserve
+	if s.present() == modeObserve { // it may have been switched meanwhile
+		r.Observed, r.Iteration, r.Limit = true, 0, 0
+	}
 	if err == nil { // the reviewer has answered
 		err = s.listening(ctx)
 	}

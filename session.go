@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"time"
 )
 
@@ -34,7 +35,9 @@ func (m *mode) UnmarshalJSON(text []byte) error {
 	case "false":
 		*m = modeOff
 	default:
-		return json.Unmarshal(text, (*string)(m))
+		if err := json.Unmarshal(text, (*string)(m)); err != nil || !slices.Contains(modes, string(*m)) {
+			return errCorrupt
+		}
 	}
 	return nil
 }

@@ -495,6 +495,13 @@ func TestStateSwitched(t *testing.T) {
 		expectIs(t, text, state.Enabled, want)
 		expectIs(t, "the count beside "+text, state.Count, 2)
 	}
+	for _, text := range []string{`"ON"`, `"maybe"`, `"true"`, `""`, "1"} { // a mode that is none makes no sense
+		s := stateDir(t.TempDir()).session("a")
+		check(t, os.WriteFile(s.stateFile(), []byte(`{"session_id":"a","enabled":`+text+`}`), 0o600))
+		if state, err := s.readState(); !errors.Is(err, errCorrupt) || state.Enabled != "" {
+			t.Errorf("%s: %+v, %v", text, state, err)
+		}
+	}
 	if err := stateDir("/dev/null").session("a").switchTo(modeOn); err == nil {
 		t.Error("a switch that can't be kept is told by nobody")
 	}

@@ -88,14 +88,13 @@ func (s *screen) writeMonth(sessions []summary, d dirs) {
 	var all spell
 	for _, session := range sessions {
 		if month := session.month; month != (spell{}) && d.isOfProject(session.Project) {
-			all.approved += month.approved
+			all.reviews += month.reviews
 			all.sentBack += month.sentBack
 			all.costUSD += month.costUSD
 			all.seconds += month.seconds
 		}
 	}
-	n := all.approved + all.sentBack
-	if n == 0 {
+	if all.reviews == 0 {
 		return
 	}
 	cost := dollars(all.costUSD)
@@ -103,7 +102,7 @@ func (s *screen) writeMonth(sessions []summary, d dirs) {
 		cost = say(monthCost, cost)
 	}
 	minutes := int(math.Ceil(all.seconds / 60))
-	s.writeBlock("", say(monthOfReviews, count(n, reviews), all.sentBack, cost, minutes))
+	s.writeBlock("", say(monthOfReviews, count(all.reviews, reviews), all.sentBack, cost, minutes))
 }
 
 // noticeOld prints on stderr of which sessions lines of ccc 1.x were not read.
@@ -143,18 +142,19 @@ type summary struct {
 
 // A spell is what the reviews of some time came to.
 type spell struct {
-	approved, sentBack int
-	costUSD, seconds   float64 // of those without a verdict, too; a cost that is not known is 0
+	reviews, sentBack int
+	costUSD, seconds  float64 // of those without a verdict, too; a cost that is not known is 0
 }
 
 func (s *spell) add(r review) {
 	s.costUSD += r.CostUSD
 	s.seconds += r.DurationSeconds
-	switch r.Verdict {
-	case verdictAllow:
-		s.approved++
-	case verdictBlock:
+	switch {
+	case r.Verdict == verdictBlock && !r.Observed:
 		s.sentBack++
+		fallthrough
+	case r.Verdict == verdictBlock, r.Verdict == verdictAllow:
+		s.reviews++
 	}
 }
 

@@ -377,7 +377,7 @@ func TestObserve(t *testing.T) {
 			expectIn(t, "status", box.ccc("status"), " observed  0/", "  would be sent back  ")
 			expectIn(t, "status --json", box.ccc("status", "--json"), `"mode":"observe"`, `"verdict":"block"`, `"observed":true`)
 			expectIn(t, "log", box.ccc("log", testSession), "Review would be sent back\n", "add docs")
-			expectIn(t, "report", box.ccc("report"), "would be sent back")
+			expectIn(t, "report", box.ccc("report"), "## ccc review: would be sent back")
 			expectEnd(t, "verdict", box.run(10*time.Second, "", "ccc", "verdict"), 1, "block\n", "Review would be sent back")
 		})
 	}
@@ -398,7 +398,9 @@ func TestObservedMeanwhile(t *testing.T) {
 			continue
 		}
 		got := box.stop("")
-		expectIn(t, "the answer", got.stdout, `{"systemMessage":"[SUPERVISOR] 审查 1/8 会被退回`)
+		expectIn(t, "the answer", got.stdout, `{"systemMessage":"[SUPERVISOR] 审查：会被退回`)
 		expectNotIn(t, "the answer", got.stdout, "decision")
+		expectIn(t, "the state", box.read(statePath), `"count":0`)
+		expectIn(t, "status", box.ccc("status"), "：退回 0 次")
 	}
 }

@@ -400,16 +400,21 @@ func (h *history) lastReview() *review {
 // and behind a failure or the limit in a turn that began without a prompt, as when a /loop ticks. isActive is
 // true in the turn of the stop before, which another hook has blocked then (2.1.200, 2.1.332).
 func (h *history) beginsAnew(isActive bool) bool {
+	last := h.lastStop()
+	if last.Verdict == verdictFailed || last.Verdict == verdictLimit {
+		return !isActive
+	}
+	return last.Verdict == verdictAllow
+}
+
+// lastStop returns the last review of a stop, an empty one where there is none.
+func (h *history) lastStop() review {
 	for _, r := range slices.Backward(h.Reviews) {
-		switch {
-		case r.Event != eventStop:
-		case r.Verdict == verdictFailed || r.Verdict == verdictLimit:
-			return !isActive
-		default:
-			return r.Verdict == verdictAllow
+		if r.Event == eventStop {
+			return r
 		}
 	}
-	return false
+	return review{}
 }
 
 // lastRefusal returns the last review that sent the agent back, an empty one where there is none. An observed

@@ -20,16 +20,17 @@ import (
 
 // A conversation is what ccc reads of a transcript.
 type conversation struct {
-	requests  []userRequest // the user's words that are still valid, oldest first
-	model     string        // that answered last, by the API's name for it
-	modelID   string        // that was asked last, as --model takes it; "" before 2.1.270
-	switched  bool          // the user may have chosen another model, by /model
-	version   string        // of the Claude Code that wrote the last entry
-	dirs      []string      // what the user added with /add-dir, absolute
-	lastWords string        // the agent's, or toolUse and the id of its call; "" if the user spoke last
-	broken    bool          // what came before the first of requests was not found
-	cwd       string        // where the agent was last
-	context   int           // how many tokens the agent's last request had, with those cached; 0: unknown
+	requests   []userRequest // the user's words that are still valid, oldest first
+	model      string        // that answered last, by the API's name for it
+	modelID    string        // that was asked last, as --model takes it; "" before 2.1.270
+	switched   bool          // the user may have chosen another model, by /model
+	version    string        // of the Claude Code that wrote the last entry
+	dirs       []string      // what the user added with /add-dir, absolute
+	lastWords  string        // the agent's, or toolUse and the id of its call; "" if the user spoke last
+	incomplete bool          // the newest prompt, or the agent's last words, had not come when it was read
+	broken     bool          // what came before the first of requests was not found
+	cwd        string        // where the agent was last
+	context    int           // how many tokens the agent's last request had, with those cached; 0: unknown
 }
 
 // newestPrompt returns the user's newest prompt, an empty one where there is none.
@@ -87,18 +88,20 @@ func (c *conversation) calledNothing() bool {
 	return len(c.requests) > 0 && !c.broken && !slices.ContainsFunc(c.requests, called)
 }
 
-// calledSinceNewest reports whether the agent has called a tool since the user's newest prompt; it may have
-// where that prompt is not known.
-func (c *conversation) calledSinceNewest() bool {
-	for _, r := range slices.Backward(c.requests) {
-		if r.callsTool || r.id == "" {
-			return true
-		}
-		if r.isPrompt {
-			return false
+// calledSince reports whether the agent has called a tool since the user's newest prompt, or for a request
+// after that time; it may have where no prompt is known.
+func (c *conversation) calledSince(after time.Time) bool {
+	newest := -1
+	for i, r := range c.requests {
+		if at, err := time.Parse(time.RFC3339, r.at); err == nil && at.After(after) {
+			newest = i
+			break
+		} else if r.isPrompt {
+			newest = i
 		}
 	}
-	return true
+	called := func(r userRequest) bool { return r.callsTool || r.id == "" }
+	return newest < 0 || slices.ContainsFunc(c.requests[newest:], called)
 }
 
 // isRequest reports whether the transcript's request is the prompt. /supervisor may come before it, and the
