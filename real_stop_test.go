@@ -224,8 +224,8 @@ func TestRealClientInterrupted(t *testing.T) {
 			forClients(t, hangingReview, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
 				box.write(".claude/ccc.json", 0o600, `{"supervisor":{"timeout_seconds":20,"permission_mode":"bypassPermissions"}}`)
 				done := make(chan commandResult, 1)
-				go func() { done <- box.run(60*time.Second, "", "ccc", "--supervisor", "-p", "hello") }()
-				test.end(box, box.awaitHook(30*time.Second))
+				go func() { done <- box.run(240*time.Second, "", "ccc", "--supervisor", "-p", "hello") }()
+				test.end(box, box.awaitHook(180*time.Second))
 				box.expectNoReviewer(1600 * time.Millisecond)
 				got := <-done
 				if name == "client_killed" {
