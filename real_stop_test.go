@@ -244,7 +244,7 @@ func TestRealClientEscape(t *testing.T) {
 		box.write(".claude/ccc.json", 0o600, `{"supervisor":{"permission_mode":"bypassPermissions"}}`)
 		tty := box.start()
 		tty.prompt("hello")
-		box.awaitHook(30 * time.Second)
+		box.awaitHook(180 * time.Second)
 		tty.waitFor("[SUPERVISOR] 正在审查工作", 90*time.Second)
 		tty.keys("Escape")
 		box.expectNoReviewer(3 * time.Second) // Claude Code takes some time for the key
@@ -252,7 +252,7 @@ func TestRealClientEscape(t *testing.T) {
 		tty.waitUntil("what ended the review, in the log", 10*time.Second, func(string) bool { return strings.Contains(box.log(), errUserEnded.Error()) })
 		tty.prompt("once more") // which says so
 		tty.waitFor(errUserEnded.zh, 30*time.Second)
-		box.awaitHook(30 * time.Second)
+		box.awaitHook(180 * time.Second)
 		tty.keys("Escape")
 		box.expectNoReviewer(3 * time.Second)
 	})
