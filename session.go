@@ -92,6 +92,18 @@ func (s *sessionState) countReview(limit int) int {
 	return s.Count
 }
 
+// beginsAnew reports whether the reviews are counted anew with a stop, as they are with a prompt of the
+// user's. The count bounds how often one piece of work is sent back. So it begins anew behind an approval,
+// and behind a failure or the limit in a turn that began without a prompt, as when a /loop ticks. isActive is
+// true in the turn of the stop before, which another hook has blocked then (2.1.200, 2.1.332).
+func (h *history) beginsAnew(isActive bool) bool {
+	last := h.lastStop()
+	if last.Verdict == verdictFailed || last.Verdict == verdictLimit {
+		return !isActive
+	}
+	return last.Verdict == verdictAllow
+}
+
 // limitUnder returns how many reviews a request has if blockCapVariable has that value: limit, or fewer if
 // Claude Code would end the turn by force before. Claude Code takes 8 for a value without a number, and 0 for
 // no cap (2.1.200, 2.1.330).

@@ -395,18 +395,6 @@ func (h *history) lastReview() *review {
 	return lastOf(present)
 }
 
-// beginsAnew reports whether the reviews are counted anew with a stop, as they are with a prompt of the
-// user's. The count bounds how often one piece of work is sent back. So it begins anew behind an approval,
-// and behind a failure or the limit in a turn that began without a prompt, as when a /loop ticks. isActive is
-// true in the turn of the stop before, which another hook has blocked then (2.1.200, 2.1.332).
-func (h *history) beginsAnew(isActive bool) bool {
-	last := h.lastStop()
-	if last.Verdict == verdictFailed || last.Verdict == verdictLimit {
-		return !isActive
-	}
-	return last.Verdict == verdictAllow
-}
-
 // lastStop returns the last review of a stop, an empty one where there is none.
 func (h *history) lastStop() review {
 	for _, r := range slices.Backward(h.Reviews) {
