@@ -367,7 +367,7 @@ func (h *hook) recordPrompt(text string) any {
 		s.Count, s.Cancelled = 0, s.Cancelled && runs
 	}))
 	h.record(entry{Prompt: &prompt{Text: text, Seen: seen}})
-	switch wasKilled := h.endKilled(past.Reviews); {
+	switch wasKilled := h.endKilled(past.lastStop()); {
 	case wasCancelled:
 		return systemMessage(say(earlierCancelled, errUserEnded.Error()))
 	case wasKilled:
@@ -376,19 +376,14 @@ func (h *hook) recordPrompt(text string) any {
 	return nil
 }
 
-// endKilled records the end of the last review of a stop where it was killed and so could not do it. It
+// endKilled records the end of r, the last review of a stop, where it was killed and so could not do it. It
 // reports whether it was.
-func (h *hook) endKilled(reviews []review) bool {
-	for _, r := range slices.Backward(reviews) {
-		if r.Event == eventStop {
-			if !r.wasKilled() {
-				return false
-			}
-			r.Ended = now()
-			h.record(entry{Review: &r})
-			h.logEnd(r)
-			return true
-		}
+func (h *hook) endKilled(r review) bool {
+	if !r.wasKilled() {
+		return false
 	}
-	return false
+	r.Ended = now()
+	h.record(entry{Review: &r})
+	h.logEnd(r)
+	return true
 }
