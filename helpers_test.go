@@ -113,6 +113,13 @@ func alone(t *testing.T) {
 	}
 }
 
+// beside has a test run beside others, with all its subtests: most of its time it waits, for what a client does by the clock.
+func beside(t *testing.T) {
+	if _, is := placed.LoadOrStore(t, true); !is {
+		t.Parallel()
+	}
+}
+
 // soon is a second, and up to twenty where other load makes this machine slow.
 func soon() time.Duration {
 	start := time.Now()
@@ -124,9 +131,7 @@ func soon() time.Duration {
 // beside others. At its end the sandbox must be quiet: a process that still runs then fails the test, and is killed.
 func newSandbox(t *testing.T, claude string) *sandbox {
 	t.Helper()
-	if _, is := placed.LoadOrStore(t, true); !is {
-		t.Parallel()
-	}
+	beside(t)
 	// Not t.TempDir, whose name is as long as the test's: the paths of the sockets in here must stay under 104 bytes.
 	dir, err := os.MkdirTemp("", "ccc")
 	check(t, err)

@@ -305,31 +305,24 @@ func TestJudgements(t *testing.T) {
 }
 
 // The cases reach a real claude and its verdicts come back; the model is a script that always allows, so just the
-// cases to allow come out right. How a prompt gets there does not depend on its language: one client is enough for the
-// English one.
+// cases to allow come out right. How a prompt gets there does not depend on its language.
 func TestRealClientJudgements(t *testing.T) {
+	beside(t)
 	allows := func() script { return script{reviewer: []apiReply{replyVerdict(true, "")}} }
-	judge := func(words judgeWords) func(*testing.T, realClient, *sandbox, *scriptedAPI) {
-		return func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
-			right, all := judgeAll(t, client.path, box.vars, words)
-			if right*2 != all {
-				t.Errorf("%d of %d, want half", right, all)
-			}
-			for _, r := range api.requests("review") {
-				title, _, _ := strings.Cut(sectionReview.in(words.in), "\n")
-				asked := strings.Contains(r.last("user"), words.end) && strings.Contains(r.last("user"), "\n"+title+"\n")
-				if !strings.Contains(r.System, strings.TrimSpace(defaultPrompt.in(words.in))) || !asked {
-					t.Errorf("the model was asked %.200q", r.last("user"))
-				}
+	forNewest(t, allows, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
+		words := judgeLanguages["zh"]
+		right, all := judgeAll(t, client.path, box.vars, words)
+		if right*2 != all {
+			t.Errorf("%d of %d, want half", right, all)
+		}
+		for _, r := range api.requests("review") {
+			title, _, _ := strings.Cut(sectionReview.zh, "\n")
+			asked := strings.Contains(r.last("user"), words.end) && strings.Contains(r.last("user"), "\n"+title+"\n")
+			if !strings.Contains(r.System, strings.TrimSpace(defaultPrompt.zh)) || !asked {
+				t.Errorf("the model was asked %.200q", r.last("user"))
 			}
 		}
-	}
-	for name, w := range judgeLanguages {
-		t.Run(name, func(t *testing.T) {
-			speakIn(t, w.in)
-			forNewest(t, allows, judge(w))
-		})
-	}
+	})
 }
 
 func TestJudgementCases(t *testing.T) {

@@ -198,6 +198,7 @@ func (box *sandbox) expectNoReviewer(within time.Duration) {
 // However a review ends before its verdict, nothing of it is left within a second, and the agent, if it is still there, stops. A switch is noticed
 // within half a second; Esc sends SIGTERM.
 func TestRealClientInterrupted(t *testing.T) {
+	beside(t)
 	tests := map[string]struct {
 		end    func(box *sandbox, hook int)
 		logged string

@@ -184,6 +184,9 @@ func inWords(name string) string {
 	return text.String()
 }
 
+// tables holds the names of the tests of which a row was run.
+var tables sync.Map
+
 // forClients runs test on each client of the list, with a sandbox in which "ccc"
 // is the test binary and the agent and the reviewer follow s.
 func forClients(t *testing.T, s func() script, test func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI)) {
@@ -205,8 +208,14 @@ func forSince(
 	runOn(t, clients, s, test)
 }
 
+// runOn runs test on those clients. Of a table's rows only the first is run on clients between the first and the last.
 func runOn(t *testing.T, clients []realClient, s func() script, test func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI)) {
-	for _, client := range clients {
+	name, _, isRow := strings.Cut(t.Name(), "/")
+	_, isLaterRow := tables.LoadOrStore(name, true)
+	for i, client := range clients {
+		if isRow && isLaterRow && i > 0 && i < len(clients)-1 {
+			continue
+		}
 		t.Run(client.version, func(t *testing.T) {
 			t.Cleanup(func() { results.note(t.Name(), client.version, !t.Failed()) }) // after the sandbox has looked for what is left
 			box := newSandbox(t, client.path)

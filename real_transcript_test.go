@@ -48,6 +48,7 @@ func TestRealClientBackgroundTask(t *testing.T) {
 // A turn that Claude Code itself begins is reviewed, whatever became of the turn before: when a background task ends, behind a review that
 // failed, and when a prompt that the agent has scheduled is due, behind the limit.
 func TestRealClientWoken(t *testing.T) {
+	beside(t)
 	forClients(t, nil, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
 		api := box.answering(func(r apiRequest) apiReply {
 			verdicts := len(box.timelineVerdicts())
@@ -275,6 +276,7 @@ func (box *sandbox) workOn(tty *terminal, prompt string) {
 // What the user types while the agent works and sends with Esc is a request, also where Claude Code leaves it
 // out of the conversation; then the request says so. What the user took back is none.
 func TestRealClientCorrections(t *testing.T) {
+	beside(t)
 	forClients(t, nil, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
 		late := make(chan bool)
 		api := box.answering(workingAgent(func(words string, _ apiRequest) apiReply {
@@ -371,6 +373,7 @@ func TestRealClientCorrections(t *testing.T) {
 // What the user answers to a question, and the words with which they refuse or approve a call or a plan,
 // stand among the requests, also behind a compaction.
 func TestRealClientAnswers(t *testing.T) {
+	beside(t)
 	forClients(t, nil, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
 		api := box.answering(workingAgent(func(words string, r apiRequest) apiReply {
 			switch {

@@ -14,6 +14,7 @@ import (
 // A reviewer that Claude Code wakes because what it has started has ended: with words it takes its verdict back
 // in no way, and a verdict that it gives only then counts. The request asks for none before.
 func TestRealClientReviewerWoken(t *testing.T) {
+	beside(t)
 	const refusal = `{"allow_stop": false, "feedback": "fix the race"}`
 	const approval = `{"allow_stop": true, "feedback": ""}`
 	const noted, waiting = "Noted. My verdict stands.", "I wait for it."
