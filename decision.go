@@ -27,13 +27,13 @@ func systemMessage(text string) map[string]any {
 // do, and in a session what the user reads. A question that is observed goes to the user. No file is read.
 func (e *hookEvent) decide(r review, inSession bool) any {
 	answer := map[string]any{}
-	isStop, isBlock := e.isStop(), r.Verdict == verdictBlock && !r.Observed
+	isQuestion, isBlock := r.occasion().isQuestion, r.Verdict == verdictBlock && !r.Observed
 	switch {
-	case r.Observed && !isStop:
+	case r.Observed && isQuestion:
 		return nil
-	case isStop && isBlock:
+	case !isQuestion && isBlock:
 		answer = blocked(r.Feedback)
-	case isStop, r.Verdict == verdictFailed, r.Verdict == verdictCancelled:
+	case !isQuestion, r.Verdict == verdictFailed, r.Verdict == verdictCancelled:
 	case isBlock:
 		answer = toolDecision("deny", r.Feedback)
 	default:
@@ -52,13 +52,13 @@ func (e *hookEvent) decide(r review, inSession bool) any {
 // what the verdict rests on. A question that was sent back comes with its answer: the client shows neither
 // the question nor whose words the agent gets.
 func (e *hookEvent) message(r review) string {
-	isStop := e.isStop()
+	isQuestion := r.occasion().isQuestion
 	switch {
-	case r.Verdict == verdictFailed && isStop:
-		return say(reviewFailed, cutMiddle(r.Error, 200), adviceFor(r.Error))
-	case r.Verdict == verdictFailed:
+	case r.Verdict == verdictFailed && isQuestion:
 		return say(questionUnreviewed, cutMiddle(r.Error, 200))
-	case r.Verdict == verdictLimit && !isStop:
+	case r.Verdict == verdictFailed:
+		return say(reviewFailed, cutMiddle(r.Error, 200), adviceFor(r.Error))
+	case r.Verdict == verdictLimit && isQuestion:
 		return say(limitQuestion, count(r.Limit, reviews))
 	case r.Verdict == verdictLimit:
 		text := say(limitStop, count(r.Limit, reviews))
@@ -69,7 +69,7 @@ func (e *hookEvent) message(r review) string {
 	}
 	receipt := r.receipt()
 	switch {
-	case r.Verdict == verdictBlock && !isStop:
+	case r.Verdict == verdictBlock && isQuestion:
 		return strings.Join([]string{say(questionAnswered), questionText(encodeJSON(e.ToolInput)),
 			say(reviewersAnswer, cutMiddle(r.Feedback, 500)), receipt, say(answerYourself)}, "\n")
 	case r.Verdict == verdictBlock && r.Observed:

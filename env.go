@@ -57,15 +57,6 @@ const (
 	tryInsideSubcommand = "in-copy"          // inside a copy; what began with try, `ccc try:*` would allow
 )
 
-// The events of Claude Code that ccc answers, and the tool of which it answers the calls.
-const (
-	eventStop       = "Stop"
-	eventPreToolUse = "PreToolUse"
-	eventPrompt     = "UserPromptSubmit"
-	eventStart      = "SessionStart"
-	askUserQuestion = "AskUserQuestion"
-)
-
 const supervisorFlag = "--supervisor"
 
 // A mode is whether the stops of a session are reviewed, and whether a review may send the agent back.

@@ -96,12 +96,12 @@ func answerEvent(env environ, state string) (decision any, err error) {
 		return h.recordPrompt(event.Prompt), nil
 	case event.HookEventName == eventStart:
 		return h.introduce(), nil
-	case event.HookEventName == eventPreToolUse && h.present() == modeObserve: // a review would only wait
-		return nil, nil
-	case event.isStop(), event.HookEventName == eventPreToolUse && event.ToolName == askUserQuestion:
-		return event.decide(h.stop(), d.inSession()), nil
 	}
-	return nil, nil
+	on := event.occasion()
+	if on == nil || on.isQuestion && h.present() == modeObserve { // a question would only wait for its review
+		return nil, nil
+	}
+	return event.decide(h.stop(), d.inSession()), nil
 }
 
 // newHook returns the hook for an event in the project d.here, with its caller and the session's state.
@@ -142,7 +142,8 @@ func answerTrial(path string, event *hookEvent) (decision any, err error) {
 // stop has a stop or a question reviewed. It returns what came of it, with the feedback as the agent gets it;
 // without a verdict where no review was due.
 func (h *hook) stop() review {
-	r := newReview(h.event.HookEventName)
+	on := h.event.occasion()
+	r := newReview(on.name)
 	r.Seen.tree = treeOf(workingTree(h.project, h.event.Cwd))
 	r.Observed = h.present() == modeObserve
 	var err error
@@ -151,10 +152,10 @@ func (h *hook) stop() review {
 	if h.configErr != nil {
 		return h.endReview(r, h.configErr)
 	}
-	ctx, cancel := h.untilEnded(h.patience(r.Event))
+	ctx, cancel := h.untilEnded(h.patience(on.event))
 	defer cancel()
 	request := h.buildRequest()
-	if r.Event == eventStop && h.config.Supervisor.Review == reviewWork && !h.hasWorked(request, r.Seen.tree) {
+	if on.isStop && h.config.Supervisor.Review == reviewWork && !h.hasWorked(request, r.Seen.tree) {
 		h.log("stop not reviewed", "review", reviewWork)
 		return r
 	}
@@ -177,7 +178,7 @@ func (h *hook) stop() review {
 	if wasCounted && r.Observed {
 		h.warn("taking back the count", h.update(func(s *sessionState) { s.Count = max(0, s.Count-1) }))
 	}
-	if h.event.isStop() && r.Verdict == verdictCancelled && h.present() != modeOff {
+	if on.isStop && r.Verdict == verdictCancelled && h.present() != modeOff {
 		h.warn("noting that the user ended the review", h.update(func(s *sessionState) { s.Cancelled = true }))
 	}
 	return r
@@ -189,13 +190,14 @@ func (h *hook) count(r *review) error {
 	if !r.Observed {
 		r.Limit = h.reviewLimit()
 	}
-	isAnew := h.event.isStop() && h.past.beginsAnew(h.event.StopHookActive)
+	on := r.occasion()
+	isAnew := on.isStop && h.past.beginsAnew(h.event.StopHookActive)
 	err := h.update(func(s *sessionState) {
 		if isAnew {
 			s.Count = 0
 		}
-		s.Cancelled = s.Cancelled && !h.event.isStop() // it is of the last stop alone
-		if h.event.isStop() {
+		s.Cancelled = s.Cancelled && !on.isStop // it is of the last stop alone
+		if on.isStop {
 			s.Scheduled = h.event.scheduled()
 		}
 		r.Iteration = s.countReview(r.Limit)
@@ -203,7 +205,7 @@ func (h *hook) count(r *review) error {
 	h.warn("counting the iteration", err)
 	switch {
 	case err == nil || r.Observed:
-	case h.event.StopHookActive || !h.event.isStop():
+	case h.event.StopHookActive || !on.isStop:
 		// Without a count only Claude Code's own flag bounds the loop, and for questions nothing does.
 		return errNoCount
 	default:
@@ -218,7 +220,7 @@ func (h *hook) endAtLimit(r review, request reviewRequest) review {
 	r.Verdict, r.LastMessage = verdictLimit, cutMiddle(request.lastMessage, 2000)
 	r.Question = questionText(request.question)
 	r = h.endReview(r, nil)
-	if r.Feedback = h.past.openFeedback(); !h.event.isStop() {
+	if r.Feedback = h.past.openFeedback(); r.occasion().isQuestion {
 		r.Feedback = say(limitReached, count(r.Limit, reviews))
 	}
 	return r
@@ -268,10 +270,10 @@ func (h *hook) update(change func(*sessionState)) error {
 // buildRequest returns what the reviewer gets to know of the event. The transcript shows which of the user's
 // requests are still valid; where it can't be read, the timeline's prompts take their place.
 func (h *hook) buildRequest() reviewRequest {
-	e, past := h.event, h.past
+	e, past, on := h.event, h.past, h.event.occasion()
 	r := reviewRequest{here: e.Cwd, tasks: e.BackgroundTasks, crons: e.SessionCrons,
-		lastMessage: e.LastAssistantMessage, inPlanMode: e.PermissionMode == "plan"}
-	if !e.isStop() {
+		lastMessage: e.LastAssistantMessage, section: on.section, inPlanMode: e.PermissionMode == "plan"}
+	if on.isQuestion {
 		r.question = encodeJSON(e.ToolInput)
 	}
 	r.refusal = past.lastRefusal()
@@ -359,7 +361,7 @@ func (h *hook) recordPrompt(text string) any {
 	past, err := h.session.readHistory()
 	h.warn("reading the timeline", err)
 	runs := slices.ContainsFunc(past.Reviews, func(r review) bool {
-		return r.Event != eventReview && r.Verdict == verdictReviewing
+		return !r.occasion().isByHand && r.Verdict == verdictReviewing
 	})
 	wasCancelled := false
 	h.warn("resetting the count", h.update(func(s *sessionState) {

@@ -105,7 +105,8 @@ func readEvent(stdin io.Reader) (*hookEvent, error) {
 	return event, nil
 }
 
-func (e *hookEvent) isStop() bool { return e.HookEventName == eventStop }
+// occasion returns what the event is to be reviewed for, nil where nothing is.
+func (e *hookEvent) occasion() *occasion { return occasionOf(e.HookEventName, e.ToolName) }
 
 // isWake reports whether the prompt is Claude Code's own. One without words, as of an image, is the user's.
 func (e *hookEvent) isWake() bool { return e.Prompt != "" && !isUsers(e.Prompt) }
@@ -154,7 +155,7 @@ func (e *hookEvent) conversation(prompt string) (talk conversation, err error) {
 
 // saysLast reports whether last, what the agent said or called last in the transcript, is that of the event.
 func (e *hookEvent) saysLast(last string) bool {
-	if !e.isStop() {
+	if on := e.occasion(); on != nil && on.isQuestion {
 		return e.ToolUseID == "" || last == toolUse+e.ToolUseID
 	}
 	said, last := strings.TrimSpace(e.LastAssistantMessage), strings.TrimSpace(last)

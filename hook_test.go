@@ -659,7 +659,7 @@ func TestEventLastWords(t *testing.T) {
 		{eventStop, "done", "", "", false}, {eventStop, "", "", "done", true}, {eventStop, "", "", "", false}, {eventStop, "done", "", " ", false}, {eventStop, "done", "", toolUse + "1", false},
 		{eventPreToolUse, "", "1", toolUse + "1", true}, {eventPreToolUse, "", "1", toolUse + "2", false}, {eventPreToolUse, "", "1", "1", false}, {eventPreToolUse, "", "", "x", true}, {eventPreToolUse, "x", "1", "x", false},
 	} {
-		e := hookEvent{HookEventName: test.event, LastAssistantMessage: test.said, ToolUseID: test.call}
+		e := hookEvent{HookEventName: test.event, ToolName: askUserQuestion, LastAssistantMessage: test.said, ToolUseID: test.call}
 		expectIs(t, test, e.saysLast(test.last), test.want)
 	}
 	for prompt, want := range map[string]bool{"": false, "fix it": false, "<task-notification>\nx": true, " ": true} {
@@ -720,10 +720,10 @@ func TestEventRead(t *testing.T) {
 	if got := fmt.Sprint(e.SessionID, e.TranscriptPath, e.Cwd, e.PermissionMode, e.HookEventName, e.StopHookActive, e.LastAssistantMessage, len(e.BackgroundTasks), len(e.SessionCrons), e.ToolName, string(e.ToolInput["a"]), e.ToolUseID, e.Prompt, e.AgentID, e.odd); got != "s/t/cplanPreToolUsetruel2 3n1upg[]" {
 		t.Errorf("%s", got)
 	}
-	expectIs(t, "a question is a stop", e.isStop(), false)
+	expectIs(t, "another tool's call is reviewed", e.occasion() != nil, false)
 	e, err = readEvent(strings.NewReader(`{"session_id":"s"}`))
 	check(t, err)
-	expectIs(t, "an event without a name is a stop", e.isStop() && e.HookEventName == eventStop && !e.StopHookActive, true)
+	expectIs(t, "an event without a name is a stop", e.occasion().isStop && e.HookEventName == eventStop && !e.StopHookActive, true)
 	for text, want := range map[string]string{"": "stdin is empty", " ": "stdin is empty", "{}": "it has no session_id", `{"session_id":""}`: "it has no session_id", `{"session_id":"a/b"}`: "its session_id is not one", "[": "unexpected EOF", "[]": "json: "} {
 		if e, err := readEvent(strings.NewReader(text)); e != nil || err == nil || !strings.HasPrefix(err.Error(), "reading the hook event: "+want) {
 			t.Errorf("%q: %v", text, err)

@@ -198,8 +198,13 @@ func (c judgementCase) request(words judgeWords, dir string, change judgedChange
 		}
 	}
 	b.WriteString("\n" + words.end + "\n\n")
+	section := sectionStop
+	if c.Question != nil {
+		section = sectionQuestion
+	}
 	request := reviewRequest{
 		conversation: conversation{requests: prompts(c.Prompts...)},
+		section:      section,
 		question:     c.Question,
 		inPlanMode:   c.Plan,
 		here:         dir,

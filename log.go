@@ -233,7 +233,7 @@ func (s *story) writeEntry(e entry) {
 	case e.Review.Ended.IsZero():
 		s.open = append(s.open, e.Review.ID)
 		s.writeTitleOf(s.history.review(e.Review.ID), e.Time)
-		if e.Review.Event == eventReview { // the session's prompts may be in no timeline
+		if e.Review.occasion().isByHand { // the session's prompts may be in no timeline
 			s.writeFact(leadAsked, cutMiddle(e.Review.newestRequest(), promptShown))
 		}
 		s.writeOccasion(e.Review)
@@ -359,7 +359,7 @@ func (s *story) writeEnd(r *review) {
 		s.writeFact(leadFeedback, r.Feedback)
 	}
 	s.writeFact(leadReason, r.Error)
-	if r.Event == eventPreToolUse && (isLimit || r.Verdict == verdictFailed) {
+	if r.occasion().isQuestion && (isLimit || r.Verdict == verdictFailed) {
 		s.writeFact(words{}, say(questionPassed))
 	}
 }

@@ -22,6 +22,7 @@
 //	language.go           which language ccc writes, and how a text is written in it
 //	text.go               what people read, in both languages
 //	text_review.go        what agent and reviewer read, in both languages
+//	occasion.go           when a session is reviewed: at which events, with which texts
 //	git.go                working trees; how git is run, which commits, HEAD's log and remotes there are
 //	process_linux.go      which processes there are
 //	process_darwin.go     the same on macOS

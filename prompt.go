@@ -56,7 +56,8 @@ func verdictSchema() string {
 type reviewRequest struct {
 	conversation
 	unconfirmed bool            // its requests are all that were submitted, also those withdrawn since
-	question    json.RawMessage // the input of AskUserQuestion; nil for a stop
+	section     words           // what is to be judged, of the occasion
+	question    json.RawMessage // its JSON, the input of the tool; nil for a stop
 	inPlanMode  bool
 	lastMessage string            // the agent's
 	tasks       []json.RawMessage // background tasks, as Claude Code lists them
@@ -126,9 +127,9 @@ func (r reviewRequest) requestText(guideAbove bool) string {
 		section(strings.Join(r.requestParts(), "\n\n"))
 	}
 	if r.question != nil {
-		section(say(sectionQuestion, r.question))
+		section(say(r.section, r.question))
 	} else {
-		section(say(sectionStop))
+		section(say(r.section))
 	}
 	if r.inPlanMode {
 		section(say(sectionPlan))

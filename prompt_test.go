@@ -252,7 +252,7 @@ func TestPromptStatesNoDecision(t *testing.T) {
 	example := regexp.MustCompile("(?s)```json\n.*?\n```")
 	for language, w := range promptLanguages {
 		speakIn(t, language)
-		r := reviewRequest{question: json.RawMessage(`{}`), inPlanMode: true, tryCommand: "ccc try", homeIsReadOnly: true,
+		r := reviewRequest{section: sectionQuestion, question: json.RawMessage(`{}`), inPlanMode: true, tryCommand: "ccc try", homeIsReadOnly: true,
 			refusal: review{outcome: outcome{NoVerdict: true}}, iteration: 2, limit: 10, seconds: 540}
 		for name, text := range map[string]string{"the prompt": example.ReplaceAllString(w.text, ""),
 			"the form": say(verdictForm), "the request": r.requestText(true)} {
@@ -390,7 +390,7 @@ func TestRequestText(t *testing.T) {
 // to the next comes first.
 func TestRequestParts(t *testing.T) {
 	plain := func() reviewRequest {
-		return reviewRequest{conversation: conversation{requests: prompts("fix it", "add tests")}, tryCommand: "TRY", noCopy: "BECAUSE",
+		return reviewRequest{conversation: conversation{requests: prompts("fix it", "add tests")}, section: sectionStop, tryCommand: "TRY", noCopy: "BECAUSE",
 			tree: "/project", project: "/project", here: "/project/here", iteration: 2, limit: 5, seconds: 540}
 	}
 	guide, system := say(opening, say(byGuideAbove)), say(opening, say(bySystemPrompt))
@@ -420,7 +420,7 @@ func TestRequestParts(t *testing.T) {
 		"a remark":        {func(r *reviewRequest) { r.requests[1].remarks = []words{remarkWithEsc} }, []string{"\n[2] " + say(remarkWithEsc) + " add tests\n"}, nil},
 		"unconfirmed":     {func(r *reviewRequest) { r.unconfirmed = true }, []string{say(requestsUnconfirmed)}, []string{say(requestsIncomplete)}},
 		"incomplete":      {func(r *reviewRequest) { r.broken = true }, []string{say(requestsIncomplete)}, []string{say(requestsUnconfirmed)}},
-		"a question":      {func(r *reviewRequest) { r.question = json.RawMessage(`{"a":1}`) }, []string{asks}, []string{event}},
+		"a question":      {func(r *reviewRequest) { r.section, r.question = sectionQuestion, json.RawMessage(`{"a":1}`) }, []string{asks}, []string{event}},
 		"plan mode":       {func(r *reviewRequest) { r.inPlanMode = true }, []string{event, say(sectionPlan)}, nil},
 		"another tree":    {func(r *reviewRequest) { r.tree = "/tree" }, []string{say(sectionWorktree, "/tree", "/project/here", "/project")}, []string{place}},
 		"a last message":  {func(r *reviewRequest) { r.lastMessage = "DONE" }, []string{say(sectionLastMessage, "DONE")}, nil},

@@ -66,10 +66,7 @@ func (s step) redacted() step {
 
 // reviewTitle names what was reviewed, a stop or a question, and which review of the request it was.
 func (r review) reviewTitle() string {
-	title := say(titleReview)
-	if r.Event == eventPreToolUse {
-		title = say(titleQuestion)
-	}
+	title := say(r.occasion().title)
 	if r.Iteration > 0 { // else it counts for no limit
 		title += " " + r.reviewNumber()
 	}

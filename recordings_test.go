@@ -78,7 +78,7 @@ func expectRecordedEvents(t *testing.T, version string, text []byte) {
 			continue
 		}
 		switch about := e.HookEventName; {
-		case e.isStop():
+		case e.HookEventName == eventStop:
 			if len(e.BackgroundTasks) > 0 {
 				about += " beside a task"
 			}

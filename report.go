@@ -75,7 +75,7 @@ type report struct {
 
 // showReport is ccc report [SESSION].
 func showReport(c *invocation, d dirs) error {
-	reviews, err := d.reviews(c.operands, func(s sessionReview) bool { return s.Event != eventPreToolUse })
+	reviews, err := d.reviews(c.operands, func(s sessionReview) bool { return !s.occasion().isQuestion })
 	if err != nil {
 		return err
 	}

@@ -41,13 +41,14 @@ func (s *supervision) reviewLimit() int {
 	return limitUnder(most, s.dirs.env.get(blockCapVariable))
 }
 
-// newReview returns a review of the event that begins now.
-func newReview(event string) review {
-	return review{ID: strconv.FormatInt(time.Now().UnixNano(), 36), Event: event, Begun: now()}
+// newReview returns a review on the occasion of that name that begins now.
+func newReview(occasion string) review {
+	return review{ID: strconv.FormatInt(time.Now().UnixNano(), 36), Event: occasion, Begun: now()}
 }
 
 // review has a reviewer judge the request. It prints and records what comes of it, and returns r with that.
 func (s *supervision) review(ctx context.Context, r review, request reviewRequest) review {
+	on := r.occasion()
 	in, err := supervisorPrompt(s.project, s.dirs.ccc)
 	if err != nil {
 		return s.endReview(r, err)
@@ -63,7 +64,7 @@ func (s *supervision) review(ctx context.Context, r review, request reviewReques
 	}
 	s.record(entry{Review: &r})
 
-	call, judged, err := s.prepare(ctx, in.Text, &request, r.Event == eventReview)
+	call, judged, err := s.prepare(ctx, in.Text, &request, on.isByHand)
 	if err != nil {
 		return s.endReview(r, err)
 	}
@@ -75,13 +76,10 @@ func (s *supervision) review(ctx context.Context, r review, request reviewReques
 	if call.shares {
 		r.Way = "cache"
 	}
-	path, title := s.session.byHandFile(), reviewing
-	if r.Event == eventPreToolUse {
-		title = reviewingQuestion
-	}
-	if r.Event != eventReview { // ccc review has printed its own
+	path := s.session.byHandFile()
+	if !on.isByHand { // ccc review has printed its own
 		path = s.session.outputFile()
-		s.print(say(title)+"...", say(detailsIn, path))
+		s.print(say(on.running)+"...", say(detailsIn, path))
 	}
 	s.log("review started", "iteration", r.reviewNumber(), "prompt_source", in.Source)
 	if r.NoCopy != "" {
@@ -161,21 +159,16 @@ func (s *supervision) endReview(r review, err error) review {
 		r.Feedback = cmp.Or(r.Feedback, say(defaultFeedback))
 	}
 	r.Ended = now()
-	isQuestion := r.Event == eventPreToolUse
-	switch {
-	case r.Event == eventReview: // ccc review prints it, and no agent goes on or stops
+	switch on := r.occasion(); {
+	case on.isByHand: // ccc review prints it, and no agent goes on or stops
 	case err != nil:
 		fmt.Fprintln(os.Stderr, "ccc: no review:", printable(redact(r.Error))) // it may quote a key
-	case r.Verdict == verdictAllow && isQuestion:
-		s.print(say(questionToUser))
 	case r.Verdict == verdictAllow:
-		s.print(say(finished))
+		s.print(say(on.allowed))
 	case r.Verdict == verdictBlock && r.Observed:
 		s.print(say(unfinishedObserved, printable(r.Feedback)))
-	case r.Verdict == verdictBlock && isQuestion:
-		s.print(say(questionSentBack, printable(r.Feedback)))
 	case r.Verdict == verdictBlock:
-		s.print(say(unfinished, printable(r.Feedback)))
+		s.print(say(on.refused, printable(r.Feedback)))
 	}
 	s.record(entry{Review: &r})
 	s.warn("reading the timeline", s.past.read())
@@ -229,17 +222,17 @@ const mostWithoutVerdict, mostWithheld = 2, 1
 // takes the place of those that say nothing, and of those that hold an approval, an order for an agent. There
 // is no review, and an error, of a question, and where too many in a row gave no verdict.
 func (s *supervision) takeWords(r *review) error {
-	said, most, before := r.Feedback, mostWithoutVerdict, s.past.countWithoutVerdict()
-	withheld := saysNothing(said) || r.Event != eventReview && holdsApproval(said)
+	said, most, before, on := r.Feedback, mostWithoutVerdict, s.past.countWithoutVerdict(), r.occasion()
+	withheld := saysNothing(said) || !on.isByHand && holdsApproval(said)
 	if withheld {
 		most = mostWithheld
 	}
 	switch {
-	case r.Event == eventPreToolUse && saysNothing(said):
+	case on.isQuestion && saysNothing(said):
 		return errNoVerdict
-	case r.Event == eventPreToolUse:
+	case on.isQuestion:
 		return errors.New(say(noVerdict, cutMiddle(said, 500)))
-	case r.Event != eventReview && before >= most:
+	case !on.isByHand && before >= most:
 		hint := ""
 		if r.Way == "cache" {
 			hint = say(cacheOffHint)

@@ -74,7 +74,8 @@ func (s *supervision) requestByHand(talk conversation, here string) reviewReques
 		here = talk.cwd
 	}
 	talk.noteReviews(s.past)
-	return reviewRequest{conversation: talk, here: here, lastMessage: talk.lastWords}
+	return reviewRequest{conversation: talk, here: here, lastMessage: talk.lastWords,
+		section: occasionNamed(eventReview).section}
 }
 
 // announce prints which session is reviewed, and whether its agent seems to be at work.

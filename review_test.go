@@ -646,7 +646,7 @@ func testHook(t *testing.T, event string) *hook {
 	d := dirs{env: setEnv(os.Environ(), claudeVariable, "/bin/sh"), here: dir, claude: dir, ccc: dir, state: stateDir(filepath.Join(dir, "ccc"))}
 	check(t, d.state.create())
 	h := &hook{supervision: supervision{dirs: d, project: dir, config: defaultConfig(), session: d.state.session(testSession)},
-		event: &hookEvent{SessionID: testSession, HookEventName: event, Cwd: dir}, caller: caller{fromShell: true}}
+		event: &hookEvent{SessionID: testSession, HookEventName: event, ToolName: askUserQuestion, Cwd: dir}, caller: caller{fromShell: true}}
 	h.present = func() mode { return modeOn }
 	h.past, _ = h.session.readHistory()
 	return h

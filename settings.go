@@ -40,16 +40,15 @@ type hookEntry struct {
 // gets a minute more, and never less than 600 seconds; the others take milliseconds.
 func wantedHooks(command string, reviewSeconds int) []wantedHook {
 	timeout := max(600, reviewSeconds+60)
-	stop := []hookEntry{{Type: "command", Command: command, Timeout: timeout, Message: say(reviewing)}}
-	question := slices.Clone(stop)
-	question[0].Message = say(reviewingQuestion)
-	note := []hookEntry{{Type: "command", Command: command, Timeout: 10}}
-	return []wantedHook{
-		{event: eventStop, Hooks: stop},
-		{event: eventPreToolUse, Matcher: askUserQuestion, Hooks: question},
-		{event: eventPrompt, Hooks: note},
-		{event: eventStart, Hooks: note},
+	var hooks []wantedHook
+	for _, on := range occasions {
+		if on.event != "" {
+			entry := hookEntry{Type: "command", Command: command, Timeout: timeout, Message: say(on.running)}
+			hooks = append(hooks, wantedHook{event: on.event, Matcher: on.tool, Hooks: []hookEntry{entry}})
+		}
 	}
+	note := []hookEntry{{Type: "command", Command: command, Timeout: 10}}
+	return append(hooks, wantedHook{event: eventPrompt, Hooks: note}, wantedHook{event: eventStart, Hooks: note})
 }
 
 // hookCommand is the shell command line that calls self as a hook.

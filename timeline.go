@@ -90,9 +90,6 @@ type review struct {
 	did steps // of the lines of its steps
 }
 
-// eventReview is the event of a review by hand, with ccc review.
-const eventReview = "review"
-
 // A verdict is what became of a stop, of a question or of a review by hand.
 type verdict string
 
@@ -398,7 +395,7 @@ func (h *history) lastReview() *review {
 // lastStop returns the last review of a stop, an empty one where there is none.
 func (h *history) lastStop() review {
 	for _, r := range slices.Backward(h.Reviews) {
-		if r.Event == eventStop {
+		if r.occasion().isStop {
 			return r
 		}
 	}
@@ -413,7 +410,7 @@ func (h *history) lastRefusal() (last review) {
 		switch {
 		case last.Observed && r.approves():
 			last = review{}
-		case r.Event != eventReview && r.Verdict == verdictBlock && !isPast:
+		case !r.occasion().isByHand && r.Verdict == verdictBlock && !isPast:
 			last = r
 		}
 	}
@@ -427,7 +424,7 @@ func (h *history) openFeedback() string {
 		switch {
 		case r.ID == last.ID:
 			return last.Feedback
-		case r.Event == eventStop && r.Verdict == verdictAllow:
+		case r.occasion().isStop && r.Verdict == verdictAllow:
 			return ""
 		}
 	}
@@ -439,7 +436,7 @@ func (h *history) openFeedback() string {
 func (h *history) countWithoutVerdict() (row int) {
 	for _, r := range h.Reviews {
 		switch {
-		case r.Event == eventReview:
+		case r.occasion().isByHand:
 		case r.NoVerdict && !r.Ended.Before(h.lastPrompt()):
 			row++
 		default:
@@ -449,14 +446,17 @@ func (h *history) countWithoutVerdict() (row int) {
 	return row
 }
 
+// occasion returns what r is a review of.
+func (r review) occasion() *occasion { return occasionNamed(r.Event) }
+
 // approves reports whether r approved work: not a question.
-func (r review) approves() bool { return r.Verdict == verdictAllow && r.Event != eventPreToolUse }
+func (r review) approves() bool { return r.Verdict == verdictAllow && !r.occasion().isQuestion }
 
 // countsAsStop reports whether r is one of a stop, whatever became of it, or a review by hand that gave a
 // verdict.
 func (r review) countsAsStop() bool {
 	isVerdict := r.Verdict == verdictAllow || r.Verdict == verdictBlock && !r.NoVerdict
-	return r.Event != eventPreToolUse && (r.Event != eventReview || isVerdict)
+	return !r.occasion().isQuestion && (!r.occasion().isByHand || isVerdict)
 }
 
 // lastOf returns the review of a stop, or with a verdict by hand, that ended last; nil where there is none.

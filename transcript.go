@@ -61,7 +61,7 @@ func (c *conversation) noteReviews(past *history) {
 			case !slices.Contains(review.Closes, r.id):
 			case review.approves():
 				r.closed = remarkPassed
-			case review.Verdict == verdictLimit && review.Event == eventStop:
+			case review.Verdict == verdictLimit && review.occasion().isStop:
 				r.closed = remarkUnapproved
 			default:
 				r.closed = words{}

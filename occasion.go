@@ -1,0 +1,61 @@
+package main
+
+// When a session is reviewed. What is particular to an occasion is in its row: one more is a row and its texts.
+
+// An occasion is an event of Claude Code's that is reviewed, or the user's wish for a review.
+type occasion struct {
+	name  string // in the timeline
+	event string // of Claude Code; "" by hand
+	tool  string // whose calls are the event; "" for an event without a tool
+
+	isStop     bool // the agent wants to stop: an approval ends the request
+	isQuestion bool // it calls a tool that waits: after an approval the user answers
+	isByHand   bool // no agent waits
+
+	running words // while the review runs, also beside Claude Code's spinner
+	title   words // of the review in a view
+	section words // of the request: what is to be judged; a question's with its JSON
+	allowed words // on stderr, once it is approved
+	refused words // and once it is not, with the feedback
+}
+
+// The events of Claude Code that ccc answers, the tool of which it reviews the calls, and the "event" of a
+// review by hand.
+const (
+	eventStop       = "Stop"
+	eventPreToolUse = "PreToolUse"
+	eventPrompt     = "UserPromptSubmit"
+	eventStart      = "SessionStart"
+	askUserQuestion = "AskUserQuestion"
+	eventReview     = "review"
+)
+
+var occasions = []*occasion{
+	{name: eventStop, event: eventStop, isStop: true, running: reviewing, title: titleReview,
+		section: sectionStop, allowed: finished, refused: unfinished},
+	{name: eventPreToolUse, event: eventPreToolUse, tool: askUserQuestion, isQuestion: true,
+		running: reviewingQuestion, title: titleQuestion, section: sectionQuestion,
+		allowed: questionToUser, refused: questionSentBack},
+	{name: eventReview, isByHand: true, title: titleReview, section: sectionStop},
+}
+
+// occasionOf returns the occasion of an event of Claude Code's and of the tool that is called there, nil where
+// nothing is reviewed.
+func occasionOf(event, tool string) *occasion {
+	for _, o := range occasions {
+		if o.event == event && event != "" && (o.tool == "" || o.tool == tool) {
+			return o
+		}
+	}
+	return nil
+}
+
+// occasionNamed returns the occasion of that name. One of a ccc to come is none of the kinds.
+func occasionNamed(name string) *occasion {
+	for _, o := range occasions {
+		if o.name == name {
+			return o
+		}
+	}
+	return &occasion{name: name, title: titleReview}
+}
