@@ -1,3 +1,3 @@
-module ccc
+module ccc/v2
 
 go 1.24
