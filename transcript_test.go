@@ -75,6 +75,12 @@ func chain(lines string) string {
 			line = strings.Replace(userLine(id, parent, words, more), `"isSidechain":false`, `"isSidechain":true`, 1)
 		case "agent":
 			line = agentLine(id, parent, words)
+		case "client": // Claude Code's own words in the place of the agent's
+			line = strings.Replace(agentLine(id, parent, words), "m-1", "<synthetic>", 1)
+		case "command":
+			name, args, _ := strings.Cut(words, " ")
+			line = userLine(id, parent, "<command-name>"+name+"</command-name>\n<command-message>x</command-message>\n"+
+				"<command-args>"+args+"</command-args>", more)
 		case "call":
 			line = entryLine(id, parent, "assistant", `"message":{"model":"m-1","role":"assistant","content":[{"type":"tool_use","id":"`+words+`","name":"Bash","input":{}}]}`)
 		case "output":
@@ -111,168 +117,85 @@ func toldOf(requests []userRequest) (told string) {
 	return told
 }
 
-// TestTranscriptRequests: exactly the requests that stand.
-func TestTranscriptRequests(t *testing.T) {
+// shortMembers are members of entries that testdata/requests.txt names by a word.
+var shortMembers = strings.NewReplacer(" | QUEUED", ` | "promptSource":"queued","origin":{"kind":"human"}`, " | REFUSAL",
+	` | "toolUseResult":"Error: The user doesn't want to proceed with this tool use. To tell you how to proceed, `+
+		`the user said:\nuse mkdir","toolDenialKind":"user-rejected"`)
+
+// requestCase is one of testdata/requests.txt.
+type requestCase struct {
+	name                 string
+	transcripts          map[string]string // by "this", "other", "third", as chain takes them
+	requests, last, dirs string            // requests and directories with a bar behind each
+	isBroken             bool
+}
+
+// readRequestCases reads testdata/requests.txt, whose head says what its lines mean.
+func readRequestCases(t *testing.T) (cases []*requestCase) {
+	t.Helper()
+	text, err := os.ReadFile("testdata/requests.txt")
+	check(t, err)
 	home, _ := os.UserHomeDir()
-	const works = "1 user fix it; 2 call t1; 3 output ok; "
-	const stopped = "4 user [Request interrupted by user for tool use]; "
-	const queuedPrompt = ` | "promptSource":"queued","origin":{"kind":"human"}`
-	const refusal = `"toolUseResult":"Error: The user doesn't want to proceed with this tool use. To tell you how to proceed, the user said:\nuse mkdir","toolDenialKind":"user-rejected"`
-	synthetic := func(id, parent string) string {
-		return entryLine(id, parent, "assistant", `"message":{"model":"<synthetic>","role":"assistant","content":[{"type":"text","text":"x"}]}`)
+	of := ""
+	for line := range strings.Lines(string(text)) {
+		line = strings.TrimSuffix(line, "\n")
+		keyword, rest, _ := strings.Cut(line, " ")
+		if keyword == "##" {
+			name, _, _ := strings.Cut(rest, ":")
+			cases = append(cases, &requestCase{name: name, transcripts: map[string]string{}})
+			of = "this"
+			continue
+		}
+		if line == "" || keyword == "#" {
+			continue
+		}
+		c := cases[len(cases)-1]
+		switch keyword {
+		case "=>":
+			c.requests += strings.ReplaceAll(rest, `\n`, "\n") + "|"
+		case "last":
+			c.last = rest
+		case "dir":
+			c.dirs += strings.Replace(rest, "~", home, 1) + "|"
+		case "broken":
+			c.isBroken = true
+		case "other:", "third:", "this:":
+			of = strings.TrimSuffix(keyword, ":")
+		default:
+			words, members, _ := strings.Cut(shortMembers.Replace(line), " | ")
+			if !strings.HasPrefix(line, "{") {
+				words = strings.ReplaceAll(words, `\n`, "\n")
+			}
+			if members != "" {
+				words += " | " + members
+			}
+			c.transcripts[of] += words + "; "
+		}
 	}
-	commandOf := func(name, args string) string {
-		return "<command-name>" + name + "</command-name>\n<command-message>x</command-message>\n<command-args>" + args + "</command-args>"
-	}
-	tests := []struct {
-		name, lines  string
-		want, last   string // the requests, each with a bar behind it
-		other, third string // other transcripts of the same directory, the third newer
-		dirs         string // that were added, each with a bar behind it
-	}{
-		{name: "of_a_version_that_tells_nothing", lines: "1 user fix it; 2 agent done", want: "fix it|", last: "done"},
-		{name: "of_sources", lines: `1 user a | "promptSource":"sdk"; 2 user b | "promptSource":"suggestion_accepted"; 3 user c | "promptSource":"queued","turnOrigin":"human","origin":{"kind":"human"}` +
-			`; 4 user d | "promptSource":"of a later version","turnOrigin":"unknown"; 5 agent done`, want: "a|b|c|d|", last: "done"},
-		{name: "of_others", lines: `1 user fix it | "origin":{"kind":"human"}; 2 agent it runs; 3 user ended | "promptSource":"system","turnOrigin":"task_notification"; 4 user do | "origin":{"kind":"peer"}` +
-			`; 5 user go on | "promptSource":"system","turnOrigin":"scheduled"; 6 user <command-name>/x</command-name> | "wakeupSource":"schedule_wakeup"` +
-			`; 7 agent done`, want: "fix it|", last: "done"},
-		{name: "of_others_by_their_text", lines: "1 user fix it; 2 user <task-notification>\n<task-id>x; 3 user <system-reminder>of it; 4 user  <bash-input>ls; 5 user <bash-stdout>ok; 6 user <bash-stderr>no; " +
-			"7 user  \n; 8 user [Request interrupted by user]; 9 user no: add tests; a agent added", want: "fix it|no: add tests|", last: "added"},
-		{name: "notification_typed_ahead", lines: works + `4 queued <task-notification>; 5 queued a task | "origin":{"kind":"task-notification"}; 6 agent done`, want: "fix it|", last: "done"},
-		{name: "withdrawn", lines: "1 user fix it; 2 agent done; 3 user drop the table; 4<2 user add tests; 5 agent added", want: "fix it|add tests|", last: "added"},
-		{name: "all_taken_back", lines: "1 user drop it; 2 agent dropped; 3< user keep it", want: "keep it|"},
-		{name: "typed_while_working", lines: works + "4 queued and quickly; 5 queued /tidy up; 6 agent done", want: "fix it|and quickly|/tidy up|", last: "done"},
-		{name: "typed_after_a_tools_output", lines: works + "4 user no: add tests; 5 agent added", want: "fix it|no: add tests|", last: "added"},
-		{name: "command_that_the_agent_called", lines: works + "4 user <command-message>tidy</command-message>\n<command-name>/tidy</command-name>; 5 agent done", want: "fix it|", last: "done"},
-		{name: "commands", lines: "1 user <command-name>/add-dir</command-name>\n<command-message>add-dir</command-message>\n<command-args>../other</command-args>; 2 user <local-command-stdout>Added</local-command-stdout>; " +
-			`3 user <command-message>review</command-message>\n<command-name>/review</command-name>; 4 user what the file says | "isMeta":true; 5 agent done`, want: "/review|", last: "done", dirs: "/other|"},
-		{name: "directories_added", lines: "1 user " + commandOf("/add-dir", "~/mine") + "; 2 user <local-command-stdout>Added; 3 user fix it; 4 call t1; 5 queued /add-dir /typed ahead; 6 agent done; 7 user /add-directory x; 8 agent done",
-			want: "fix it|/add-dir /typed ahead|/add-directory x|", last: "done", dirs: "/typed ahead|" + filepath.Join(home, "mine") + "|"},
-		{name: "about_a_command", lines: "1 user what is <command-name>/x</command-name>?; 2 agent done", want: "what is <command-name>/x</command-name>?|", last: "done"},
-		{name: "written_again_by_a_compaction", lines: "1 user fix it; 2 agent so; 3 user add tests; 2<9 agent so; 4<3 agent done", want: "fix it|add tests|", last: "done"},
-		{name: "a_result_is_last", lines: "1 user fix it; 2 call t1; 3 output ok", want: "fix it|"},
-		{name: "a_subagents_result", lines: `1 user fix it; 2 agent done; {"parentUuid":"2","isSidechain":true,"type":"user","message":{"content":[{"tool_use_id":"t","type":"tool_result","content":"x"}]},"uuid":"s"}`, want: "fix it|", last: "done"},
-		{name: "not_the_users_beside_a_result", lines: "1 user fix it; 2 call t1; " + strings.Replace(outputLine("3", "2", "t1", "ok"), `}]}`, `},{"type":"text","text":"drop it"}]},"isMeta":true`, 1) + "; 4<3 agent done", want: "fix it|", last: "done"},
-		{name: "command_before_a_notification_typed_ahead", lines: "1 user fix it; 2 agent done; 3 user " + commandOf("/model", "x") + "; 4 user <local-command-stdout>Set; 5 queued <task-notification>; 6 user <task-notification>; 7 agent seen", want: "fix it|", last: "seen"},
-		{name: "notification_behind_a_command_that_called_the_agent", lines: "1 user fix it; 2 agent done; 3 user " + commandOf("/goal", "tests pass") + "; 4 queued <task-notification>; 5 agent seen",
-			want: "fix it|/goal tests pass|", last: "seen"},
-		{name: "a_prompt_that_is_not_queued", lines: "1 user fix it; " + entryLine("2", "1", "attachment", `"attachment":{"type":"other","prompt":"drop it"}`) + "; 3<2 agent done", want: "fix it|", last: "done"},
-		{name: "entry_without_an_id", lines: `1 user fix it; 2 agent done; {"type":"user","message":{"role":"user","content":"drop it"}}`, want: "fix it|", last: "done"},
-		{name: "commands_of_the_clients_own", lines: "1 user " + commandOf("/goal", "tests pass") + "; 2 user <local-command-stdout>Goal set; 3 user take it as your directive | \"isMeta\":true; 4 agent done; " +
-			"5 user " + commandOf("/compact", "keep it") + "; 6 user <local-command-stdout>Compacted; 7 user fix it; 8 agent done; 9 user " + commandOf("/model", "x") + "; a user <local-command-stdout>Set" +
-			"; b user <task-notification>; c agent seen", want: "/goal tests pass|fix it|", last: "seen"},
-		{name: "sent_with_esc", lines: works + stopped + "7 agent done; 8<2 user make it blue" + queuedPrompt + "; 9<7 user next; a agent done", want: "fix it|BESIDE make it blue|next|", last: "done"},
-		{name: "sent_with_esc_in_two", // with what Claude Code adds to each (2.1.280)
-			lines: works + "8<2 user make it blue" + queuedPrompt + "; 9 reminder; a user and green" + queuedPrompt + "; b reminder; 3<2 output no; " + stopped + "7 agent done",
-			want:  "fix it|BESIDE make it blue|BESIDE and green|", last: "done"},
-		{name: "typed_behind_esc", lines: works + "8<2 user make it blue | \"promptSource\":\"typed\"; 3<2 output no; " + stopped + "7 agent done", want: "fix it|BESIDE make it blue|", last: "done"}, // 2.1.280
-		{name: "sent_with_esc_beside_words_and_a_call", lines: "1 user fix it; 2 agent I try; 3 call t1; 8<3 user make it blue" + queuedPrompt + "; 4<3 output no; 5 user [Request interrupted by user for tool use]; 7 agent done",
-			want: "fix it|BESIDE make it blue|", last: "done"},
-		{name: "refused_beside_and_interrupted", lines: "1 user fix it; 2 call t1; 3 call t2; 4<2 output no | " + refusal + "; 5<3 output no; 6 user [Request interrupted by user for tool use]; 7 agent done",
-			want: "INTERRUPTED fix it|REFUSED use mkdir|", last: "done"},
-		{name: "sent_with_esc_behind_a_result", lines: "1 user fix it; 2 call t1; 3 call t2; 4 output ok; 8 user make it blue" + queuedPrompt + "; 5<4 output no; 6 user [Request interrupted by user for tool use]; 7 agent done",
-			want: "fix it|BESIDE make it blue|", last: "done"},
-		{name: "command_file_sent_with_esc", // 2.1.280
-			lines: works + "8<2 user <command-message>tidy</command-message>\n<command-name>/tidy</command-name>\n<command-args>up</command-args>; 9 user what the file says | \"isMeta\":true; a user and fast" + queuedPrompt +
-				"; 3<2 output no; " + stopped + "7 agent done", want: "fix it|BESIDE /tidy up|BESIDE and fast|", last: "done"},
-		{name: "withdrawn_before_a_notification", lines: "1 user fix it; 2 agent done; 3 user drop it; 4<2 user <task-notification>; 5 agent seen; 6 user <bash-input>ls; 7 agent ok", want: "fix it|", last: "ok"},
-		{name: "sent_with_esc_on_the_chain", lines: works + stopped + "7 user make it blue" + queuedPrompt + "; 8 agent done", want: "fix it|make it blue|", last: "done"}, // 2.1.200
-		{name: "sent_with_esc_and_interrupted", lines: works + stopped + "7 agent well; 8 user [Request interrupted by user]; 9<2 user make it blue" + queuedPrompt + "; a<8 user next; b agent done",
-			want: "fix it|BESIDE INTERRUPTED make it blue|next|", last: "done"},
-		{name: "sent_with_esc_and_compacted", lines: works + "8<2 user make it blue" + queuedPrompt + "; 3<2 output no; " + stopped + "7 agent done; 9 compaction; a user next; b agent done",
-			want: "fix it|BESIDE make it blue|next|", last: "done"},
-		{name: "sent_with_esc_and_taken_back", lines: works + "8<2 user make it blue" + queuedPrompt + "; 3<2 output no; " + stopped + "7 agent blue; a<2 user make it green; b agent done",
-			want: "fix it|make it green|", last: "done"},
-		{name: "sent_with_esc_before_a_fork", other: works + "8<2 user make it blue" + queuedPrompt + "; 3<2 output no; " + stopped + "7 agent done; 9 user another way; a agent done",
-			lines: `1 user fix it | "sessionId":"this","session_id":"other"; 2 call t1; 3 output no; ` + stopped + "7 agent done; b user next | \"sessionId\":\"this\"; c agent done", want: "fix it|BESIDE make it blue|next|", last: "done"},
-		{name: "sent_with_esc_before_a_fork_that_has_it", other: works + "8<2 user make it blue" + queuedPrompt + "; 3<2 output no; " + stopped + "7 agent done",
-			lines: `1 user fix it | "sessionId":"this","session_id":"other"; 2 call t1; 8 user make it blue` + queuedPrompt + "; 3<2 output no; " + stopped + "7 agent done", want: "fix it|BESIDE make it blue|", last: "done"},
-		{name: "taken_back_before_a_fork", other: works + "8<2 user make it blue" + queuedPrompt + "; 3<2 output no; " + stopped + "7 agent done; a<2 user next; b agent done", // 2.1.331
-			lines: `1 user fix it | "sessionId":"this","session_id":"other"; 2 call t1; 3 output no; a user next; b agent done`, want: "fix it|next|", last: "done"},
-		{name: "queued_and_withdrawn", lines: "1 user fix it; 2 agent done; 3 user drop it" + queuedPrompt + "; 4<2 user next; 5 agent done", want: "fix it|next|", last: "done"},
-		{name: "taken_back_with_up", lines: `1 user fix it; 2 call t1; {"type":"queue-operation","operation":"popAll","content":"drop it"}; 3 output ok; 4 agent done`, want: "fix it|", last: "done"},
-		{name: "interrupted", lines: works + stopped + "7 user go on; 8 agent done", want: "INTERRUPTED fix it|go on|", last: "done"},
-		{name: "interrupted_once_more", lines: works + stopped + `7 user go on | "promptSource":"typed"; 8 agent so; 9 user [Request interrupted by user]; a user <bash-input>ls; b agent done`, want: "INTERRUPTED fix it|INTERRUPTED go on|", last: "done"},
-		{name: "interrupted_before_a_notification", lines: "1 user fix it; 2 agent so; 3 user [Request interrupted by user]; 4 user <task-notification>; 5 agent seen; 6 user next" + queuedPrompt + "; 7 agent done",
-			want: "INTERRUPTED fix it|next|", last: "done"},
-		{name: "taken_back_before_esc_behind_a_call", lines: works + "8<2 user make it blue" + queuedPrompt + "; 5<3 agent so; 6 call t2; 7 output no; 9 user [Request interrupted by user for tool use]; a user next; b agent done",
-			want: "INTERRUPTED fix it|next|", last: "done"},
-		{name: "taken_back_before_a_prompt_and_esc", lines: works + "8<2 user make it blue" + queuedPrompt + "; 5<3 user no; 9 user [Request interrupted by user]; a user next; b agent done",
-			want: "fix it|no|next|", last: "done"},
-		{name: "withdrawn_beside_esc", lines: "1 user fix it; 2 agent so; 8<2 user drop it; 3<2 user [Request interrupted by user]; 4 user go on; 5 agent done",
-			want: "INTERRUPTED fix it|go on|", last: "done"},
-		{name: "taken_back_before_esc_behind_words", lines: works + "8<2 user make it blue" + queuedPrompt + "; 5<3 agent so; 9 user [Request interrupted by user]; a user next; b agent done",
-			want: "INTERRUPTED fix it|next|", last: "done"},
-		{name: "sent_with_esc_in_a_review", lines: "1 user fix it; 2 agent done; 3 user make it blue" + queuedPrompt + "; 4 user [Request interrupted by user]; 5 agent done", want: "fix it|make it blue|", last: "done"},
-		{name: "sent_with_esc_and_answered_beside", lines: works + "8<2 user make it blue" + queuedPrompt + "; 9 agent done; 3<2 output no; " + stopped + "a user next; b agent done", // 2.1.200, slow
-			want: "fix it|BESIDE make it blue|next|", last: "done"},
-		{name: "interrupted_in_mid_text", lines: "1 user fix it; " + synthetic("2", "1") + "; 3<2 user [Request interrupted by user]; 4 user go on; 5 agent done", want: "INTERRUPTED fix it|go on|", last: "done"}, // 2.1.200
-		{name: "of_a_call_that_failed", lines: "1 user fix it; 2 call t1; 8 user make it blue" + queuedPrompt + "; 3<2 output no; " + stopped + synthetic("5", "4") + "; " +
-			"6<5 user " + commandOf("/model", "x") + "; " + strings.Replace(synthetic("7", "6"), `"x"`, `"No response requested."`, 1) + "; 9<7 user go on; a agent done", want: "fix it|BESIDE make it blue|go on|", last: "done"},
-		{name: "answer_to_a_question", lines: `1 user fix it; 2 call t1; 3 output The user answered | "toolUseResult":{"questions":[{"question":"Which?"},{"question":"How?"},{"question":"Why?"}],"answers":{"How?":"slowly","Which?":"a \"b\" of mine"},"annotations":{}}; ` +
-			"4 agent done", want: "fix it|ANSWERED Which? → a \"b\" of mine\nHow? → slowly|", last: "done"},
-		{name: "notes_on_an_answer", lines: `1 user fix it; 2 call t1; 3 output The user answered | "toolUseResult":{"questions":[{"question":"Which?"},{"question":"How?"}],` +
-			`"answers":{"Which?":"a"},"annotations":{"Which?":{"preview":"A","notes":"but in blue"},"How?":{"notes":"slowly"}}}; 4 agent done`,
-			want: "fix it|ANSWERED Which? → a\nbut in blue\nHow? → slowly|", last: "done"},
-		{name: "interrupted_behind_an_answer", lines: `1 user fix it; 2 call t1; 3 output The user answered | "toolUseResult":{"questions":[{"question":"Which?"}],"answers":{"Which?":"a"}}; 4 agent so; 5 call t2; 6 output no; ` +
-			"7 user [Request interrupted by user for tool use]; 8 user go on; 9 agent done", want: "INTERRUPTED fix it|ANSWERED Which? → a|go on|", last: "done"},
-		{name: "words_of_a_refusal", lines: `1 user fix it; 2 call t1; 3 output no | ` + refusal + `; 4 call t2; 5 output no | ` + refusal + `,"userFeedback":"use cp","holdsPersonsWords":true; 6 agent done`,
-			want: "fix it|REFUSED use mkdir|REFUSED use cp|", last: "done"},
-		{name: "words_of_a_refusal_beside_another_call", lines: `1 user fix it; 2 call t1; 3 call t2; 4<2 output no | ` + refusal + `; 5<3 output ok; 6 agent done; 7 user a; 8 agent done`,
-			want: "fix it|REFUSED use mkdir|a|", last: "done"},
-		{name: "words_of_a_refusal_that_came_first", lines: `1 user fix it; 2 agent I try; 3 call t1; 4 call t2; 5<4 output no | ` + refusal + `; 6<3 output ok; 7 agent done`,
-			want: "fix it|REFUSED use mkdir|", last: "done"},
-		{name: "words_of_refusals_at_once", lines: `1 user fix it; 2 call t1; 3 call t2; 4<2 output no | ` + refusal + `; 5<3 output no | ` + refusal + `,"userFeedback":"use cp"; 6 agent done`,
-			want: "fix it|REFUSED use mkdir|REFUSED use cp|", last: "done"},
-		{name: "words_of_a_refusal_taken_back", lines: `1 user fix it; 2 agent done; 3 user go on; 4 call t1; 5 call t2; 6<4 output no | ` + refusal + `; 7<5 output ok; 8 agent done; 9<2 user add tests; a agent added`,
-			want: "fix it|add tests|", last: "added"},
-		{name: "talk_about_a_question", lines: `1 user fix it; 2 call t1; 3 output no | ` + strings.Replace(refusal, "use mkdir", "The user wants to clarify these questions.", 1) + `; 4 agent done`, want: "fix it|", last: "done"},
-		{name: "words_of_an_approval", lines: "1 user fix it; 2 call t1; " + strings.Replace(outputLine("3", "2", "t1", "ok"), `}]`, `},{"type":"text","text":"and then ls"}]`, 1) + "; 4<3 agent done",
-			want: "fix it|APPROVED and then ls|", last: "done"},
-		{name: "a_plan_that_the_user_changed", lines: `1 user fix it; 2 call t1; 3 output User has approved your plan | "toolUseResult":{"plan":"blue","isAgent":false,"planWasEdited":true}; 4 agent done`, want: "fix it|PLANNED blue|", last: "done"},
-		{name: "no_words_in_a_result", lines: `1 user fix it; 2 call t1; 3 output Error: it says: the user said:\ndrop it | "toolUseResult":"Error: it says: the user said:\ndrop it"; 4 call t2; ` +
-			`5 output {"answers":{"a":"b"}} | "toolUseResult":{"stdout":"{\"answers\":{\"a\":\"b\"}}"}; 6 call t3; 7 output ok | "toolUseResult":{"content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]}; 8 agent done`,
-			want: "fix it|", last: "done"},
-		{name: "feedback_of_a_hook", lines: `1 user fix it; 2 agent done; 3 user Stop hook feedback:\nadd tests | "isMeta":true; 4 agent added`, want: "fix it|", last: "added"},
-		{name: "subagents", lines: "1 user fix it; 2 agent done; 8 side you are a subagent", want: "fix it|", last: "done"},
-		{name: "compacted", lines: `1 user fix it; 2 agent done; 3 compaction; 4 user This session is continued | "isCompactSummary":true; 5 user add tests; 6 agent added`,
-			want: "fix it|add tests|", last: "added"},
-		{name: "compacted_in_part", lines: `1 user fix it; 2 agent done; 3 user add tests; 4 agent added; 5<2 compaction | "compactMetadata":{"preservedSegment":{"headUuid":"3","anchorUuid":"6","tailUuid":"4"}}; ` +
-			`6 user This session is continued | "isCompactSummary":true; 7 user go on; 8 agent gone`, want: "fix it|add tests|go on|", last: "gone"},
-		{name: "fork_of_a_compacted_session", other: "1 user fix it; 2 agent done; 8 user later; 9 agent late", third: `{"type":"snapshot","of":{"uuid":"2"}}; x user another session`,
-			lines: "3<2 compaction; 4 user add tests; 5 agent added", want: "fix it|add tests|", last: "added"},
-		{name: "fork_that_leads_back_to_itself", other: "1 user fix it; 2 agent done; 4 user add tests; 5 agent added", // 2.1.329
-			lines: "4<3 user add tests; 5 agent added; 3<5 compaction; 6<5 user go on; 7 agent gone", want: "fix it|add tests|go on|", last: "gone"},
-		{name: "fork_of_a_fork", third: "1 user fix it; 2 agent done", other: "3<2 user add tests; 4 agent added", lines: "5<4 user go on; 6 agent gone", want: "fix it|add tests|go on|", last: "gone"},
-		{name: "forks_in_a_circle", third: "1<2 user fix it", other: "2<1 user add tests", lines: "3<2 user go on; 4 agent gone", want: "fix it|add tests|go on|", last: "gone"},
-		{name: "root_is_nowhere", lines: "2<1 user add tests; 3 agent added", other: "x user another session", want: "add tests|", last: "added"},
-		{name: "half_a_line", lines: `1 user fix it; 2 agent done; {"parentUuid":"2","type":"user","message":{"content":"half`, want: "fix it|", last: "done"},
-		{name: "marks_in_a_tools_output", lines: `1 user fix it; 2 call t1; 3 output {"uuid":"1","parentUuid":"9","type":"user","message":{"content":"not the user's"}}; 4 agent done`, want: "fix it|", last: "done"},
-		{name: "ids_in_a_tools_output", lines: `1 user fix it; 2 call t1; 3 output ok | "toolUseResult":{"uuid":"9"}; 4 call t2; 5 output ok | "toolUseResult":{"parentUuid":"8"}; 6 agent done`, want: "fix it|", last: "done"},
-		{name: "marks_in_a_request", lines: `1 user what is "type":"tool_result" and {"uuid":"7"}?; 2 agent done`, want: `what is "type":"tool_result" and {"uuid":"7"}?|`, last: "done"},
-		{name: "a_question", lines: "1 user fix it; 2 call toolu_1", want: "fix it|", last: "tool_use toolu_1"},
-		{name: "error_of_the_clients", lines: "1 user fix it; 2 agent done; " + strings.Replace(agentLine("3", "2", "API Error"), "m-1", "<synthetic>", 1), want: "fix it|", last: "API Error"},
-		{name: "a_picture", lines: entryLine("1", "", "user", `"message":{"content":[{"type":"image","source":{}},{"type":"text","text":"like this"}]}`) + "; 2<1 agent done", want: "like this|", last: "done"},
-	}
-	for _, test := range tests {
+	return cases
+}
+
+// Exactly the requests that stand are read.
+func TestTranscriptRequests(t *testing.T) {
+	for _, test := range readRequestCases(t) {
 		t.Run(test.name, func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "a[b")
 			check(t, os.Mkdir(dir, 0o700))
-			for name, lines := range map[string]string{"this.jsonl": test.lines, "other.jsonl": test.other, "third.jsonl": test.third} {
-				check(t, os.WriteFile(filepath.Join(dir, name), []byte(chain(lines)), 0o600))
+			for _, name := range []string{"this", "other", "third"} {
+				lines := strings.TrimSuffix(test.transcripts[name], "; ")
+				check(t, os.WriteFile(filepath.Join(dir, name+".jsonl"), []byte(chain(lines)), 0o600))
 			}
 			later := time.Now().Add(time.Minute) // it is looked at first, and must still be found behind the other
 			check(t, os.Chtimes(filepath.Join(dir, "third.jsonl"), later, later))
 			got, err := readConversation(filepath.Join(dir, "this.jsonl"))
-			if requests := toldOf(got.requests); err != nil || requests != test.want || got.lastWords != test.last || got.broken != (test.name == "root_is_nowhere" || test.name == "forks_in_a_circle") {
-				t.Errorf("got %q, last %q, broken %v, %v\nwant %q, last %q", requests, got.lastWords, got.broken, err, test.want, test.last)
-			}
+			check(t, err)
+			expectIs(t, "the requests", toldOf(got.requests), test.requests)
+			expectIs(t, "what the agent said last", got.lastWords, test.last)
+			expectIs(t, "a gap", got.broken, test.isBroken)
 			if len(got.requests) > 0 && !got.newestPrompt().isPrompt {
 				t.Errorf("%q counts as a prompt", got.newestPrompt().words)
 			}
-			if dirs := strings.Join(append(got.dirs, ""), "|"); dirs != test.dirs {
-				t.Errorf("directories %q, want %q", dirs, test.dirs)
-			}
+			expectIs(t, "the directories", strings.Join(append(got.dirs, ""), "|"), test.dirs)
 			if test.last != "" && (got.model != "m-1" || got.version != "2.1.332") {
 				t.Errorf("model %q, version %q", got.model, got.version)
 			}
