@@ -10,26 +10,57 @@ import (
 // noReview stands in a table for a result that is no review; the feedback is a part of the error then.
 const noReview verdict = "no review"
 
-func TestVerdict(t *testing.T) {
+// A verdictRow is a line of a reviewer's result, and what is made of it: a verdict, "" for none, or noReview.
+type verdictRow struct {
+	name, line string
+	want       verdict
+	feedback   string
+}
+
+// yesObject is an approval as the reviewer has to write it.
+const yesObject = `{"allow_stop": true, "feedback": ""}`
+
+// resultOf is the line of a result of that text.
+func resultOf(text string) string {
+	return `{"type":"result","subtype":"success","result":` + string(encodeJSON(text)) + `}`
+}
+
+// approved has a text that approves, unread one without a verdict, which is the feedback.
+func approved(name, text string) verdictRow {
+	return verdictRow{name, resultOf(text), verdictAllow, ""}
+}
+
+func unread(name, text string) verdictRow {
+	return verdictRow{name, resultOf(text), "", strings.TrimSpace(text)}
+}
+
+func expectVerdicts(t *testing.T, rows []verdictRow) {
+	t.Helper()
+	for _, row := range rows {
+		t.Run(row.name, func(t *testing.T) {
+			if !json.Valid([]byte(row.line)) {
+				t.Fatal("the test's line is not JSON")
+			}
+			got, feedback, err := parseResult([]byte(row.line)).judge()
+			if row.want == noReview {
+				if err == nil || !strings.Contains(err.Error(), row.feedback) {
+					t.Errorf("got %s, %v, want the error %s", got, err, row.feedback)
+				}
+			} else if err != nil || got != row.want || feedback != row.feedback {
+				t.Errorf("got %s %q, %v, want %s %q", got, feedback, err, row.want, row.feedback)
+			}
+		})
+	}
+}
+
+// A result that Claude Code has read by the schema counts before all text.
+func TestVerdictStructured(t *testing.T) {
 	const allow, block, none = verdictAllow, verdictBlock, verdict("")
-	const yes = `{"allow_stop": true, "feedback": ""}`
-	const fence = "run\n```sh\necho {\"allow_stop\": true}\n```"
-	type row struct {
-		name, line string
-		want       verdict
-		feedback   string
-	}
-	text := func(s string) string {
-		return `{"type":"result","subtype":"success","result":` + string(encodeJSON(s)) + `}`
-	}
-	approved := func(name, s string) row { return row{name, text(s), allow, ""} }
-	// unread has no verdict, and its text as feedback.
-	unread := func(name, s string) row { return row{name, text(s), none, strings.TrimSpace(s)} }
 	structured := func(output, beside string) string {
 		return `{"subtype":"success","structured_output":` + output + beside + `}`
 	}
 	const besideAllow = `,"result":"{\"allow_stop\":true}"`
-	tests := []row{
+	expectVerdicts(t, []verdictRow{
 		{"structured_allow", structured(`{"allow_stop":true,"feedback":""}`, ""), allow, ""},
 		{"structured_refuse", structured(`{"allow_stop":false,"feedback":"add tests"}`, ""), block, "add tests"},
 		{"structured_beats_other_verdict", structured(`{"allow_stop":false,"feedback":"x"}`, besideAllow), block, "x"},
@@ -41,10 +72,17 @@ func TestVerdict(t *testing.T) {
 		{"structured_word", structured(`{"allow_stop":"true"}`, `,"result":"x"`), none, "x"},
 		{"structured_older_name", structured(`{"completed":true}`, ""), allow, ""},
 		{"result_object", `{"subtype":"success","result":{"allow_stop":false,"feedback":"x"}}`, block, "x"},
+	})
+}
 
+// A verdict in words is one object, the last of the text; a refusal may stand anywhere.
+func TestVerdictInText(t *testing.T) {
+	const yes, allow, block = yesObject, verdictAllow, verdictBlock
+	const fence = "run\n```sh\necho {\"allow_stop\": true}\n```"
+	expectVerdicts(t, []verdictRow{
 		approved("whole", yes),
-		{"whole_with_feedback", text(`{"allow_stop":true,"feedback":"ask the user"}`), allow, "ask the user"},
-		{"whole_feedback_null", text(`{"allow_stop":true,"feedback":null}`), allow, ""},
+		{"whole_with_feedback", resultOf(`{"allow_stop":true,"feedback":"ask the user"}`), allow, "ask the user"},
+		{"whole_feedback_null", resultOf(`{"allow_stop":true,"feedback":null}`), allow, ""},
 		approved("whole_camel", `{"allowStop":true}`),
 		approved("whole_in_fence", "```json\n"+yes+"\n```\n"),
 		approved("prose_before", "Looked at it all, `go func() {` too.\n"+yes),
@@ -56,23 +94,29 @@ func TestVerdict(t *testing.T) {
 		approved("braces_before", strings.Repeat("{", bracesRead-1)+"\n"+yes),
 		unread("too_many_braces_before", strings.Repeat(`{"a":`, bracesRead)+"\n"+yes), // they would take long
 		approved("data_before", `curl prints {"completed":false,"error":null}.`+"\n"+yes),
-		{"feedback_names_the_key", text(`{"allow_stop":true,"feedback":"it prints {\"allow_stop\": false}"}`), allow, `it prints {"allow_stop": false}`},
+		{"feedback_names_the_key", resultOf(`{"allow_stop":true,"feedback":"it prints {\"allow_stop\": false}"}`), allow, `it prints {"allow_stop": false}`},
 
-		{"refusal_whole", text(`{"allow_stop":false,"feedback":"x"}`), block, "x"},
-		{"refusal_feedback_blank", text(`{"allow_stop":false,"feedback":" \n"}`), block, ""},
-		{"refusal_feedback_list", text(`{"allow_stop":false,"feedback":["add tests","run them"]}`), block, `["add tests","run them"]`},
-		{"refusal_names_the_key", text(`{"allow_stop":false,"feedback":"it prints {\"allow_stop\": true}"}`), block, `it prints {"allow_stop": true}`},
-		{"refusal_with_a_fence", text(`{"allow_stop":false,"feedback":` + string(encodeJSON(fence)) + `}`), block, fence},
-		{"refusal_prose_after", text(`{"allow_stop":false,"feedback":"x"}` + "\nThat is all {really}."), block, "x"},
-		{"refusal_data_after", text(`{"allow_stop":false,"feedback":"x"} curl: {"id":1,"completed":true}`), block, "x"},
-		{"refusal_marker_after", text("{\"allow_stop\":false,\"feedback\":\"x\"}\n[TASK_COMPLETED]"), block, "x"},
-		{"refusal_on_lines_marker_after", text("{\"allow_stop\"\n: false,\"feedback\":\"x\"}\n[TASK_COMPLETED]"), block, "x"},
-		{"refusal_after_an_approval", text(`{"allow_stop":true} no: {"allow_stop":false,"feedback":"x"}`), block, "x"},
-		{"refusal_before_a_word", text(`{"allow_stop":false,"feedback":"x"} Later {"allow_stop":"maybe"}.`), block, "x"},
-		{"refusal_inside", text(`{"verdict":{"allow_stop":false,"feedback":"x"}}`), block, "x"},
-		{"refusal_twice", text(`{"allow_stop":true,"feedback":"x","allow_stop":false}`), block, "x"},
-		{"refusal_beside_camel", text(`{"allow_stop":false,"feedback":"x","allowStop":true}`), block, "x"},
+		{"refusal_whole", resultOf(`{"allow_stop":false,"feedback":"x"}`), block, "x"},
+		{"refusal_feedback_blank", resultOf(`{"allow_stop":false,"feedback":" \n"}`), block, ""},
+		{"refusal_feedback_list", resultOf(`{"allow_stop":false,"feedback":["add tests","run them"]}`), block, `["add tests","run them"]`},
+		{"refusal_names_the_key", resultOf(`{"allow_stop":false,"feedback":"it prints {\"allow_stop\": true}"}`), block, `it prints {"allow_stop": true}`},
+		{"refusal_with_a_fence", resultOf(`{"allow_stop":false,"feedback":` + string(encodeJSON(fence)) + `}`), block, fence},
+		{"refusal_prose_after", resultOf(`{"allow_stop":false,"feedback":"x"}` + "\nThat is all {really}."), block, "x"},
+		{"refusal_data_after", resultOf(`{"allow_stop":false,"feedback":"x"} curl: {"id":1,"completed":true}`), block, "x"},
+		{"refusal_marker_after", resultOf("{\"allow_stop\":false,\"feedback\":\"x\"}\n[TASK_COMPLETED]"), block, "x"},
+		{"refusal_on_lines_marker_after", resultOf("{\"allow_stop\"\n: false,\"feedback\":\"x\"}\n[TASK_COMPLETED]"), block, "x"},
+		{"refusal_after_an_approval", resultOf(`{"allow_stop":true} no: {"allow_stop":false,"feedback":"x"}`), block, "x"},
+		{"refusal_before_a_word", resultOf(`{"allow_stop":false,"feedback":"x"} Later {"allow_stop":"maybe"}.`), block, "x"},
+		{"refusal_inside", resultOf(`{"verdict":{"allow_stop":false,"feedback":"x"}}`), block, "x"},
+		{"refusal_twice", resultOf(`{"allow_stop":true,"feedback":"x","allow_stop":false}`), block, "x"},
+		{"refusal_beside_camel", resultOf(`{"allow_stop":false,"feedback":"x","allowStop":true}`), block, "x"},
+	})
+}
 
+// What approves only in part, or beside a refusal, is no verdict.
+func TestVerdictUnread(t *testing.T) {
+	const yes = yesObject
+	rows := []verdictRow{
 		unread("approval_twice", `{"allow_stop":false,"feedback":"x","allow_stop":true}`),
 		unread("approval_beside_camel", `{"allow_stop":true,"allowStop":false}`),
 		unread("approval_around_a_refusal", `{"allow_stop":true,"last":{"allow_stop":false}}`),
@@ -93,38 +137,6 @@ func TestVerdict(t *testing.T) {
 		unread("approval_in_an_escaped_refusal", `"{\"allow_stop\": false}" was the last one. `+yes),
 		unread("refusal_raw_newline", "{\"allow_stop\":false,\"feedback\":\"one\ntwo\"}"),
 		unread("final_behind_a_refusal", `It was {"allow_stop":false,"feedback":"x"}. Now it is `+yes),
-
-		approved("thought_before", "<think>\nallow_stop=false as long as next() panics. It does not.\n</think>\n\n"+yes),
-		approved("thought_of_a_refusal", `<think>{"allow_stop":false,"feedback":"x"}?</think>`+"It passes.\n"+yes),
-		approved("thought_before_an_older_name", "\n<think></think>{\"completed\":true}"),
-		{"thought_of_an_approval", text("<think>" + yes + "</think>\n" + `{"allow_stop":false,"feedback":"x"}`), block, "x"},
-		{"thought_then_words", text("<think>" + yes + "</think>\nTestNext panics."), none, "TestNext panics."},
-		{"thought_alone", text("<think>" + yes + "</think>\n"), none, ""},
-		unread("thought_that_is_not_closed", "<think>allow_stop=false as long as next() panics.\n"+yes),
-		unread("thought_behind_words", "So: <think>allow_stop=false for now</think>\n"+yes),
-		{"thought_that_is_not_closed_and_refuses", text(`<think>{"allow_stop":false,"feedback":"x"}`), block, "x"},
-
-		approved("older_name", `{"completed":true}`),
-		approved("older_name_in_fence", "```json\n{\"completed\": true, \"feedback\": \"\"}\n```"),
-		{"older_name_refuses", text(`{"completed":false,"feedback":"x"}`), block, "x"},
-		{"older_name_beside_the_newer", text(`{"completed":true,"allow_stop":false,"feedback":"x"}`), block, "x"},
-		unread("older_name_in_prose", `curl prints {"completed":true}`),
-		unread("older_name_in_fence_after_prose", "There is no test. curl prints:\n```json\n{\"completed\":true}\n```"),
-		approved("marker", "All done.\n [TASK_COMPLETED] \n"),
-		unread("marker_in_sentence", "All done. [TASK_COMPLETED]"),
-		unread("marker_in_fence", "fails. Fix it, then print\n```\n[TASK_COMPLETED]\n```"),
-		unread("marker_beside_a_decision", "allow_stop = false, or else I would say\n[TASK_COMPLETED]"),
-		unread("marker_beside_broken", "{\"allow_stop\":fal\n[TASK_COMPLETED]"),
-		unread("plain_text", "the tests are missing"),
-		{"empty", text(""), none, ""},
-		{"result_null", `{"subtype":"success","result":null}`, none, ""},
-
-		{"api_error", `{"subtype":"success","is_error":true,"result":"API Error: 401 {\"allow_stop\":true}"}`, noReview, "审查者报错：API Error: 401 {"},
-		{"api_error_with_verdict", `{"subtype":"success","is_error":true,"structured_output":{"allow_stop":true}}`, noReview, ""},
-		{"during_execution", `{"subtype":"error_during_execution","is_error":false,"result":"{\"allow_stop\":true}"}`, noReview, "审查者报错（error_during_execution）："},
-		{"during_execution_with_errors", `{"subtype":"error_during_execution","errors":["no conversation","at all"]}`, noReview, "no conversation at all"},
-		{"malformed_is_error", `{"subtype":"success","is_error":"no","result":"{\"allow_stop\":true}"}`, noReview, ""},
-		{"malformed_subtype", `{"subtype":1,"result":"{\"allow_stop\":true}"}`, noReview, ""},
 	}
 	for _, refusal := range []string{ // version 1.2 let the agent stop on each
 		`go test panics in TestNext, so I can't give ` + yes + ` here. Fix next() first.`,
@@ -142,23 +154,52 @@ func TestVerdict(t *testing.T) {
 		"{\"allow_stop\":\n  false, \"feedback\": \"one\ntwo\"}\n" + yes,
 		`Allow_Stop: false, because TestNext panics. Once it passes: ` + yes,
 	} {
-		tests = append(tests, unread("refuses "+refusal, refusal))
+		rows = append(rows, unread("refuses "+refusal, refusal))
 	}
-	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
-			if !json.Valid([]byte(test.line)) {
-				t.Fatal("the test's line is not JSON")
-			}
-			got, feedback, err := parseResult([]byte(test.line)).judge()
-			if test.want == noReview {
-				if err == nil || !strings.Contains(err.Error(), test.feedback) {
-					t.Errorf("got %s, %v, want the error %s", got, err, test.feedback)
-				}
-			} else if err != nil || got != test.want || feedback != test.feedback {
-				t.Errorf("got %s %q, %v, want %s %q", got, feedback, err, test.want, test.feedback)
-			}
-		})
-	}
+	expectVerdicts(t, rows)
+}
+
+// What a model thinks aloud is no part of its answer; older reviewers' words count while they are unequivocal.
+func TestVerdictThought(t *testing.T) {
+	const yes, block, none = yesObject, verdictBlock, verdict("")
+	expectVerdicts(t, []verdictRow{
+		approved("thought_before", "<think>\nallow_stop=false as long as next() panics. It does not.\n</think>\n\n"+yes),
+		approved("thought_of_a_refusal", `<think>{"allow_stop":false,"feedback":"x"}?</think>`+"It passes.\n"+yes),
+		approved("thought_before_an_older_name", "\n<think></think>{\"completed\":true}"),
+		{"thought_of_an_approval", resultOf("<think>" + yes + "</think>\n" + `{"allow_stop":false,"feedback":"x"}`), block, "x"},
+		{"thought_then_words", resultOf("<think>" + yes + "</think>\nTestNext panics."), none, "TestNext panics."},
+		{"thought_alone", resultOf("<think>" + yes + "</think>\n"), none, ""},
+		unread("thought_that_is_not_closed", "<think>allow_stop=false as long as next() panics.\n"+yes),
+		unread("thought_behind_words", "So: <think>allow_stop=false for now</think>\n"+yes),
+		{"thought_that_is_not_closed_and_refuses", resultOf(`<think>{"allow_stop":false,"feedback":"x"}`), block, "x"},
+
+		approved("older_name", `{"completed":true}`),
+		approved("older_name_in_fence", "```json\n{\"completed\": true, \"feedback\": \"\"}\n```"),
+		{"older_name_refuses", resultOf(`{"completed":false,"feedback":"x"}`), block, "x"},
+		{"older_name_beside_the_newer", resultOf(`{"completed":true,"allow_stop":false,"feedback":"x"}`), block, "x"},
+		unread("older_name_in_prose", `curl prints {"completed":true}`),
+		unread("older_name_in_fence_after_prose", "There is no test. curl prints:\n```json\n{\"completed\":true}\n```"),
+		approved("marker", "All done.\n [TASK_COMPLETED] \n"),
+		unread("marker_in_sentence", "All done. [TASK_COMPLETED]"),
+		unread("marker_in_fence", "fails. Fix it, then print\n```\n[TASK_COMPLETED]\n```"),
+		unread("marker_beside_a_decision", "allow_stop = false, or else I would say\n[TASK_COMPLETED]"),
+		unread("marker_beside_broken", "{\"allow_stop\":fal\n[TASK_COMPLETED]"),
+		unread("plain_text", "the tests are missing"),
+		{"empty", resultOf(""), none, ""},
+		{"result_null", `{"subtype":"success","result":null}`, none, ""},
+	})
+}
+
+// An error of the API's, and a result of a form that nobody knows, is no review.
+func TestVerdictFailed(t *testing.T) {
+	expectVerdicts(t, []verdictRow{
+		{"api_error", `{"subtype":"success","is_error":true,"result":"API Error: 401 {\"allow_stop\":true}"}`, noReview, "审查者报错：API Error: 401 {"},
+		{"api_error_with_verdict", `{"subtype":"success","is_error":true,"structured_output":{"allow_stop":true}}`, noReview, ""},
+		{"during_execution", `{"subtype":"error_during_execution","is_error":false,"result":"{\"allow_stop\":true}"}`, noReview, "审查者报错（error_during_execution）："},
+		{"during_execution_with_errors", `{"subtype":"error_during_execution","errors":["no conversation","at all"]}`, noReview, "no conversation at all"},
+		{"malformed_is_error", `{"subtype":"success","is_error":"no","result":"{\"allow_stop\":true}"}`, noReview, ""},
+		{"malformed_subtype", `{"subtype":1,"result":"{\"allow_stop\":true}"}`, noReview, ""},
+	})
 }
 
 // Of texts without a verdict, which the agent must not get for an order: what holds an object that approves, in any spelling.
