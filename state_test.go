@@ -556,49 +556,62 @@ func TestCountBeginsAnew(t *testing.T) {
 	}
 }
 
-// What the records of a session make of it.
-func TestHistory(t *testing.T) {
+// toldHistory returns the history of a session with these records, a second apart.
+func toldHistory(t *testing.T, s sessionFiles, records ...record) *history {
+	t.Helper()
+	os.Remove(s.timelineFile())
 	at := time.Now().Add(-time.Hour).UTC()
-	dir := stateDir(t.TempDir())
-	s := dir.session("a")
-	block := outcome{Verdict: verdictBlock, Feedback: "do more"}
-	write := func(records ...record) *history {
-		t.Helper()
-		os.Remove(s.timelineFile())
-		for i := range records {
-			if records[i].Time.IsZero() {
-				records[i].Time = at.Add(time.Duration(i) * time.Second)
-			}
+	for i := range records {
+		if records[i].Time.IsZero() {
+			records[i].Time = at.Add(time.Duration(i) * time.Second)
 		}
-		for _, e := range entries(records...) {
-			check(t, s.append(e))
-		}
-		h, err := s.readHistory()
-		check(t, err)
-		return h
 	}
-	begin := func(id string) record {
-		return record{Kind: kindBegin, Event: eventStop, Review: id, Deadline: time.Now().Add(time.Hour)}
+	for _, e := range entries(records...) {
+		check(t, s.append(e))
 	}
-	end := func(id string, o outcome) record {
-		return record{Kind: kindEnd, Event: eventStop, Review: id, outcome: o}
-	}
-	prompt := func(text string) record { return record{Kind: kindPrompt, Prompt: text} }
+	h, err := s.readHistory()
+	check(t, err)
+	return h
+}
 
+// The records of the tests of the history.
+var sentBack = outcome{Verdict: verdictBlock, Feedback: "do more"}
+
+func beginOf(id string) record {
+	return record{Kind: kindBegin, Event: eventStop, Review: id, Deadline: time.Now().Add(time.Hour)}
+}
+
+func endOf(id string, o outcome) record {
+	return record{Kind: kindEnd, Event: eventStop, Review: id, outcome: o}
+}
+
+func promptOf(text string) record { return record{Kind: kindPrompt, Prompt: text} }
+
+// What the records of a review make of it.
+func TestHistory(t *testing.T) {
+	s := stateDir(t.TempDir()).session("a")
 	// The begin tells the end what the agent had said and asked, and what the user; calls that were refused are none.
-	begun := begin("1")
+	begun := beginOf("1")
 	begun.LastMessage, begun.Question, begun.Requests, begun.Project = "all done", "Which?", []string{"fix it"}, "/p"
 	call := func(kind, tool string) record { return record{Kind: kind, Review: "1", Tool: tool} }
-	h := write(prompt("fix it"), begun, call(kindCall, "Read(a)"), call(kindRefused, "Read(a)"), call(kindCall, "Read(b)"), call(kindCall, "Read(c)"), call(kindRefused, "Read(none)"), call(kindCall, "Skill(x)"), call(kindError, "Skill(x)"),
-		record{Kind: kindRun, Review: "1", Command: "make"}, record{Kind: kindRun, Review: "lost", Command: "make"}, end("1", block))
+	h := toldHistory(t, s, promptOf("fix it"), begun, call(kindCall, "Read(a)"), call(kindRefused, "Read(a)"), call(kindCall, "Read(b)"), call(kindCall, "Read(c)"), call(kindRefused, "Read(none)"), call(kindCall, "Skill(x)"), call(kindError, "Skill(x)"),
+		record{Kind: kindRun, Review: "1", Command: "make"}, record{Kind: kindRun, Review: "lost", Command: "make"}, endOf("1", sentBack))
 	r := h.Reviews[0]
-	if len(h.Reviews) != 1 || r.LastMessage != "all done" || r.Question != "Which?" || r.newestRequest() != "fix it" || r.Verdict != verdictBlock || len(r.did.Runs) != 1 || h.project != "/p" || !r.Begun.Equal(at.Add(time.Second)) || !r.Ended.Equal(at.Add(11*time.Second)) || !h.updated.Equal(r.Ended) {
+	if len(h.Reviews) != 1 || r.LastMessage != "all done" || r.Question != "Which?" || r.newestRequest() != "fix it" || r.Verdict != verdictBlock || len(r.did.Runs) != 1 || h.project != "/p" || r.Ended.Sub(r.Begun) != 10*time.Second || !h.updated.Equal(r.Ended) {
 		t.Errorf("%+v", r)
 	}
 	expectEqual(t, "the calls", r.did.Tools, []string{"Read(b)", "Read(c)"})
 	expectEqual(t, "what was refused", r.did.Refused, []string{"Read(a)", "Read(none)"})
 	expectIs(t, "the present call", r.did.current, "")
 
+	h = toldHistory(t, s, promptOf("a"), promptOf(""))
+	expectIs(t, "the request", h.newestRequest(), "a")
+	expectIs(t, "an id that is none", h.review(""), nil)
+}
+
+// Lines of others, and of ccc 1.x.
+func TestHistoryOfOthers(t *testing.T) {
+	s := stateDir(t.TempDir()).session("a")
 	// What is no record counts for nothing.
 	check(t, os.WriteFile(s.timelineFile(), []byte(`{"time":"2030-01-01T00:00:00Z","project":"/old","max_iterations":3}`+"\n"+`{"kind":7,"project":"/old"}`+"\nnone"), 0o600))
 	old, err := s.readHistory()
@@ -616,68 +629,69 @@ func TestHistory(t *testing.T) {
 	if _, err := s.readHistory(); err == nil {
 		t.Error("a timeline that can't be read is told by nobody")
 	}
+}
 
-	// Of what is past the last counts, of a request the reviews since it; what the user withdrew is passed over.
-	last := func(h *history) string {
-		if r := h.lastReview(); r != nil {
-			return r.ID
-		}
-		return ""
-	}
+// Of what is past the last review counts, of a request the reviews since it; what the user withdrew is passed over.
+func TestLastReview(t *testing.T) {
+	s := stateDir(t.TempDir()).session("a")
+	block, allow, failed := sentBack, outcome{Verdict: verdictAllow}, outcome{Verdict: verdictFailed}
 	off, on := record{Kind: kindSwitch, Mode: "off"}, record{Kind: kindSwitch, Mode: "on"}
-	question, byHand, failedByHand := end("q", block), end("h", outcome{Verdict: verdictAllow}), end("h", outcome{Verdict: verdictFailed})
-	question.Event, byHand.Event, failedByHand.Event = eventPreToolUse, eventReview, eventReview
-	observed := end("o", block)
-	observed.Observed = true
-	wordsByHand := end("h", block)
-	wordsByHand.Event, wordsByHand.NoVerdict = eventReview, true
-	allow, failed := outcome{Verdict: verdictAllow}, outcome{Verdict: verdictFailed}
+	question, byHand, failedByHand, wordsByHand := endOf("q", block), endOf("h", allow), endOf("h", failed), endOf("h", block)
+	question.Event, byHand.Event, failedByHand.Event, wordsByHand.Event = eventPreToolUse, eventReview, eventReview, eventReview
+	wordsByHand.NoVerdict = true
 	for name, test := range map[string]struct {
 		records []record
 		want    string
 	}{
 		"none":                 {nil, ""},
-		"the later":            {[]record{prompt("a"), end("1", block), end("2", failed)}, "2"},
-		"before the prompt":    {[]record{prompt("a"), end("1", block), prompt("b")}, ""},
-		"before it was off":    {[]record{prompt("a"), end("1", block), off}, ""},
-		"before it was on":     {[]record{prompt("a"), end("1", block), on}, "1"},
-		"off at once":          {[]record{prompt("a"), off, end("1", allow)}, "1"},
-		"off while it ran":     {[]record{prompt("a"), begin("1"), off, end("1", outcome{Verdict: verdictCancelled})}, "1"},
-		"one that runs":        {[]record{prompt("a"), begin("1"), prompt("b")}, "1"},
-		"a question is none":   {[]record{prompt("a"), end("1", allow), question}, "1"},
-		"by hand":              {[]record{prompt("a"), end("1", block), byHand}, "h"},
-		"by hand, without one": {[]record{prompt("a"), end("1", block), failedByHand}, "1"},
-		"by hand, in words":    {[]record{prompt("a"), end("1", allow), wordsByHand}, "1"},
-		"ended last":           {[]record{prompt("a"), begin("1"), begin("2"), end("2", block), end("1", allow)}, "1"},
-		"overlapped, refused":  {[]record{prompt("a"), begin("1"), begin("2"), end("2", allow), end("1", block)}, "1"},
-		"overlapped, approved": {[]record{prompt("a"), begin("1"), begin("2"), end("1", allow), end("2", allow)}, "2"},
-		"overlapped, later":    {[]record{prompt("a"), begin("1"), begin("2"), end("1", allow), end("2", block)}, "2"},
-		"one after the other":  {[]record{prompt("a"), begin("1"), end("1", block), begin("2"), end("2", allow)}, "2"},
+		"the later":            {[]record{promptOf("a"), endOf("1", block), endOf("2", failed)}, "2"},
+		"before the prompt":    {[]record{promptOf("a"), endOf("1", block), promptOf("b")}, ""},
+		"before it was off":    {[]record{promptOf("a"), endOf("1", block), off}, ""},
+		"before it was on":     {[]record{promptOf("a"), endOf("1", block), on}, "1"},
+		"off at once":          {[]record{promptOf("a"), off, endOf("1", allow)}, "1"},
+		"off while it ran":     {[]record{promptOf("a"), beginOf("1"), off, endOf("1", outcome{Verdict: verdictCancelled})}, "1"},
+		"one that runs":        {[]record{promptOf("a"), beginOf("1"), promptOf("b")}, "1"},
+		"a question is none":   {[]record{promptOf("a"), endOf("1", allow), question}, "1"},
+		"by hand":              {[]record{promptOf("a"), endOf("1", block), byHand}, "h"},
+		"by hand, without one": {[]record{promptOf("a"), endOf("1", block), failedByHand}, "1"},
+		"by hand, in words":    {[]record{promptOf("a"), endOf("1", allow), wordsByHand}, "1"},
+		"ended last":           {[]record{promptOf("a"), beginOf("1"), beginOf("2"), endOf("2", block), endOf("1", allow)}, "1"},
+		"overlapped, refused":  {[]record{promptOf("a"), beginOf("1"), beginOf("2"), endOf("2", allow), endOf("1", block)}, "1"},
+		"overlapped, approved": {[]record{promptOf("a"), beginOf("1"), beginOf("2"), endOf("1", allow), endOf("2", allow)}, "2"},
+		"overlapped, later":    {[]record{promptOf("a"), beginOf("1"), beginOf("2"), endOf("1", allow), endOf("2", block)}, "2"},
+		"one after the other":  {[]record{promptOf("a"), beginOf("1"), endOf("1", block), beginOf("2"), endOf("2", allow)}, "2"},
 	} {
-		os.Remove(s.timelineFile())
-		expectIs(t, name, last(write(test.records...)), test.want)
+		last := ""
+		if r := toldHistory(t, s, test.records...).lastReview(); r != nil {
+			last = r.ID
+		}
+		expectIs(t, name, last, test.want)
 	}
-	h = write(prompt("a"), prompt(""))
-	expectIs(t, "the request", h.newestRequest(), "a")
-	expectIs(t, "an id that is none", h.review(""), nil)
+}
 
-	// What is open: the last refusal since the newest prompt, unless a stop was approved behind it.
+// What is open: the last refusal since the newest prompt, unless a stop was approved behind it.
+func TestOpenFeedback(t *testing.T) {
+	s := stateDir(t.TempDir()).session("a")
+	block, allow, failed := sentBack, outcome{Verdict: verdictAllow}, outcome{Verdict: verdictFailed}
+	question, byHand, refusedByHand, observed := endOf("q", block), endOf("h", allow), endOf("h", block), endOf("o", block)
+	question.Event, byHand.Event, refusedByHand.Event = eventPreToolUse, eventReview, eventReview
+	observed.Observed = true
 	for name, test := range map[string]struct {
 		records    []record
 		last, open string
 	}{
-		"a refusal":                  {[]record{prompt("a"), end("1", block)}, "1", "do more"},
-		"approved since":             {[]record{prompt("a"), end("1", block), end("2", allow)}, "1", ""},
-		"failed since":               {[]record{prompt("a"), end("1", block), end("2", failed)}, "1", "do more"},
-		"by hand":                    {[]record{prompt("a"), func() record { r := byHand; r.outcome = block; return r }()}, "", ""},
-		"approved by hand since":     {[]record{prompt("a"), end("1", block), byHand}, "1", "do more"},
-		"of a request before":        {[]record{prompt("a"), end("1", block), prompt("b")}, "", ""},
-		"that ended behind a prompt": {[]record{prompt("a"), begin("1"), prompt("b"), end("1", block)}, "1", "do more"},
-		"a question":                 {[]record{prompt("a"), question}, "q", "do more"},
-		"observed, then a prompt":    {[]record{prompt("a"), observed, prompt("b")}, "o", "do more"},
-		"observed, then approved":    {[]record{prompt("a"), observed, end("2", allow), prompt("b")}, "", ""},
+		"a refusal":                  {[]record{promptOf("a"), endOf("1", block)}, "1", "do more"},
+		"approved since":             {[]record{promptOf("a"), endOf("1", block), endOf("2", allow)}, "1", ""},
+		"failed since":               {[]record{promptOf("a"), endOf("1", block), endOf("2", failed)}, "1", "do more"},
+		"by hand":                    {[]record{promptOf("a"), refusedByHand}, "", ""},
+		"approved by hand since":     {[]record{promptOf("a"), endOf("1", block), byHand}, "1", "do more"},
+		"of a request before":        {[]record{promptOf("a"), endOf("1", block), promptOf("b")}, "", ""},
+		"that ended behind a prompt": {[]record{promptOf("a"), beginOf("1"), promptOf("b"), endOf("1", block)}, "1", "do more"},
+		"a question":                 {[]record{promptOf("a"), question}, "q", "do more"},
+		"observed, then a prompt":    {[]record{promptOf("a"), observed, promptOf("b")}, "o", "do more"},
+		"observed, then approved":    {[]record{promptOf("a"), observed, endOf("2", allow), promptOf("b")}, "", ""},
 	} {
-		h := write(test.records...)
+		h := toldHistory(t, s, test.records...)
 		expectIs(t, name, h.lastRefusal().ID, test.last)
 		expectIs(t, name+": open", h.openFeedback(), test.open)
 	}
