@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"sync/atomic"
 	"time"
 )
 
@@ -61,6 +62,9 @@ func ofKind(r record) record {
 	return r
 }
 
+// unnamed counts the reviews without an id.
+var unnamed atomic.Int64
+
 // review returns the review that the record is the begin or the end of. Without an id it has one of its own.
 func (r record) review() review {
 	v := review{ID: r.Review, Event: r.Event, Iteration: r.Iteration, Limit: r.Limit, Begun: r.Begun, Process: r.Process,
@@ -72,7 +76,7 @@ func (r record) review() review {
 		v.Begun = r.Time
 	}
 	if v.ID == "" {
-		v.ID = fmt.Sprintf("unnamed-%p", &v)
+		v.ID = fmt.Sprintf("unnamed-%d", unnamed.Add(1))
 	}
 	if r.Kind != kindBegin {
 		v.Ended = r.Time
