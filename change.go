@@ -26,12 +26,9 @@ type changeStart struct {
 	behind   look      // at the first prompt behind that approval
 }
 
-// promptTimeout is how long Claude Code waits for the hook of a prompt: a conversation that began earlier
-// than that before the first prompt on record began without ccc.
-const promptTimeout = 10 * time.Second
-
 // changeStart returns where the session's change in the working tree t starts: at its last approval there,
-// else at the first prompt of its conversation.
+// else at the first prompt of its conversation. One that began earlier than promptTimeout before the first
+// prompt on record began without ccc.
 func (h *history) changeStart(t tree, started string) (s changeStart) {
 	for _, r := range h.Reviews {
 		if r.Seen.tree == t && r.approves() {

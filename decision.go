@@ -23,9 +23,9 @@ func systemMessage(text string) map[string]any {
 	return map[string]any{"systemMessage": "[SUPERVISOR] " + printable(redact(text))}
 }
 
-// decide returns the answer to a stop or a question whose review ended so, nil for none: what the agent may
-// do, and in a session what the user reads. A question that is observed goes to the user. No file is read.
-func (e *hookEvent) decide(r review, inSession bool) any {
+// decide returns the answer to the event of a review that ended so, nil for none: what the agent may do, and
+// in a session what the user reads. A question that is observed goes to the user.
+func (r review) decide(inSession bool) any {
 	answer := map[string]any{}
 	isQuestion, isBlock := r.occasion().isQuestion, r.Verdict == verdictBlock && !r.Observed
 	switch {
@@ -40,7 +40,7 @@ func (e *hookEvent) decide(r review, inSession bool) any {
 		answer = toolDecision("allow", r.Feedback)
 	}
 	if inSession && r.Verdict != verdictCancelled && r.Verdict != "" {
-		maps.Copy(answer, systemMessage(e.message(r)))
+		maps.Copy(answer, systemMessage(r.message()))
 	}
 	if len(answer) == 0 {
 		return nil
@@ -51,15 +51,15 @@ func (e *hookEvent) decide(r review, inSession bool) any {
 // message is what the user reads of a review that ended so: that it failed, that the limit is reached, or
 // what the verdict rests on. A question that was sent back comes with its answer: the client shows neither
 // the question nor whose words the agent gets.
-func (e *hookEvent) message(r review) string {
-	isQuestion := r.occasion().isQuestion
+func (r review) message() string {
+	on := r.occasion()
 	switch {
-	case r.Verdict == verdictFailed && isQuestion:
-		return say(questionUnreviewed, cutMiddle(r.Error, 200))
+	case r.Verdict == verdictFailed && on.isQuestion:
+		return say(on.unreviewed, cutMiddle(r.Error, 200))
 	case r.Verdict == verdictFailed:
 		return say(reviewFailed, cutMiddle(r.Error, 200), adviceFor(r.Error))
-	case r.Verdict == verdictLimit && isQuestion:
-		return say(limitQuestion, count(r.Limit, reviews))
+	case r.Verdict == verdictLimit && on.isQuestion:
+		return say(on.overLimit, count(r.Limit, reviews))
 	case r.Verdict == verdictLimit:
 		text := say(limitStop, count(r.Limit, reviews))
 		if r.Feedback != "" {
@@ -69,9 +69,9 @@ func (e *hookEvent) message(r review) string {
 	}
 	receipt := r.receipt()
 	switch {
-	case r.Verdict == verdictBlock && isQuestion:
-		return strings.Join([]string{say(questionAnswered), questionText(encodeJSON(e.ToolInput)),
-			say(reviewersAnswer, cutMiddle(r.Feedback, 500)), receipt, say(answerYourself)}, "\n")
+	case r.Verdict == verdictBlock && on.isQuestion:
+		answer := say(on.answer, cutMiddle(r.Feedback, 500))
+		return strings.Join([]string{say(on.answered), r.Question, answer, receipt, say(on.otherwise)}, "\n")
 	case r.Verdict == verdictBlock && r.Observed:
 		receipt += "\n" + say(observedFeedback, r.Feedback)
 	case r.Verdict == verdictAllow && r.Feedback != "":

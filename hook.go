@@ -101,7 +101,7 @@ func answerEvent(env environ, state string) (decision any, err error) {
 	if on == nil || on.isQuestion && h.present() == modeObserve { // a question would only wait for its review
 		return nil, nil
 	}
-	return event.decide(h.stop(), d.inSession()), nil
+	return h.stop().decide(d.inSession()), nil
 }
 
 // newHook returns the hook for an event in the project d.here, with its caller and the session's state.
@@ -218,9 +218,12 @@ func (h *hook) count(r *review) error {
 func (h *hook) endAtLimit(r review, request reviewRequest) review {
 	h.print(say(limitSkipped, r.Limit))
 	r.Verdict, r.LastMessage = verdictLimit, cutMiddle(request.lastMessage, 2000)
-	r.Question = questionText(request.question)
+	on := r.occasion()
+	if on.isQuestion {
+		r.Question = on.quote(request.question)
+	}
 	r = h.endReview(r, nil)
-	if r.Feedback = h.past.openFeedback(); r.occasion().isQuestion {
+	if r.Feedback = h.past.openFeedback(); on.isQuestion {
 		r.Feedback = say(limitReached, count(r.Limit, reviews))
 	}
 	return r

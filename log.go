@@ -360,7 +360,7 @@ func (s *story) writeEnd(r *review) {
 	}
 	s.writeFact(leadReason, r.Error)
 	if r.occasion().isQuestion && (isLimit || r.Verdict == verdictFailed) {
-		s.writeFact(words{}, say(questionPassed))
+		s.writeFact(words{}, say(r.occasion().passed))
 	}
 }
 
@@ -368,7 +368,7 @@ func (s *story) writeEnd(r *review) {
 func (s *story) writeOccasion(r *review) {
 	const aLineOrTwo = 130 // columns
 	if r.Question != "" {
-		s.writeFact(leadAsks, r.Question)
+		s.writeFact(r.occasion().asks, r.Question)
 	} else {
 		s.writeFact(leadSaid, clip(oneLine(r.LastMessage), aLineOrTwo))
 	}

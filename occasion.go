@@ -1,6 +1,12 @@
 package main
 
-// When a session is reviewed. What is particular to an occasion is in its row: one more is a row and its texts.
+// When a session is reviewed. What is particular to an occasion is in its row: one more is a row and its
+// texts.
+
+import (
+	"encoding/json"
+	"strings"
+)
 
 // An occasion is an event of Claude Code's that is reviewed, or the user's wish for a review.
 type occasion struct {
@@ -17,6 +23,16 @@ type occasion struct {
 	section words // of the request: what is to be judged; a question's with its JSON
 	allowed words // on stderr, once it is approved
 	refused words // and once it is not, with the feedback
+
+	// Of a question alone:
+	quote      func(input json.RawMessage) string // what it asks
+	asks       words                              // in a view, before that
+	unreviewed words                              // to the user, if its review failed, with the cause
+	overLimit  words                              // or if none was left, with how many there are
+	passed     words                              // and in a view, of both
+	answered   words                              // to the user, once it is refused: before what it asks
+	answer     words                              // then the feedback
+	otherwise  words                              // and what the user can do
 }
 
 // The events of Claude Code that ccc answers, the tool of which it reviews the calls, and the "event" of a
@@ -35,12 +51,15 @@ var occasions = []*occasion{
 		section: sectionStop, allowed: finished, refused: unfinished},
 	{name: eventPreToolUse, event: eventPreToolUse, tool: askUserQuestion, isQuestion: true,
 		running: reviewingQuestion, title: titleQuestion, section: sectionQuestion,
-		allowed: questionToUser, refused: questionSentBack},
+		allowed: questionToUser, refused: questionSentBack,
+		quote: questionText, asks: leadAsks, unreviewed: questionUnreviewed, overLimit: limitQuestion,
+		passed: questionPassed, answered: questionAnswered, answer: reviewersAnswer,
+		otherwise: answerYourself},
 	{name: eventReview, isByHand: true, title: titleReview, section: sectionStop},
 }
 
-// occasionOf returns the occasion of an event of Claude Code's and of the tool that is called there, nil where
-// nothing is reviewed.
+// occasionOf returns the occasion of an event of Claude Code's and of the tool that is called there, nil
+// where nothing is reviewed.
 func occasionOf(event, tool string) *occasion {
 	for _, o := range occasions {
 		if o.event == event && event != "" && (o.tool == "" || o.tool == tool) {
@@ -58,4 +77,23 @@ func occasionNamed(name string) *occasion {
 		}
 	}
 	return &occasion{name: name, title: titleReview}
+}
+
+// questionText is what an input of AskUserQuestion asks: the questions, and below each its options.
+func questionText(input json.RawMessage) string {
+	var asked struct {
+		Questions []struct {
+			Question string
+			Options  []struct{ Label string }
+		}
+	}
+	_ = json.Unmarshal(input, &asked)
+	var lines []string
+	for _, q := range asked.Questions {
+		lines = append(lines, oneLine(q.Question))
+		for _, option := range q.Options {
+			lines = append(lines, "- "+oneLine(option.Label))
+		}
+	}
+	return strings.Join(lines, "\n")
 }

@@ -5,7 +5,6 @@ package main
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"os"
 	"slices"
@@ -132,25 +131,6 @@ func (r review) reviewPrice() string {
 		took = duration(r.DurationSeconds)
 	}
 	return joined(took, dollars(r.CostUSD))
-}
-
-// questionText is what an input of AskUserQuestion asks: the questions, and below each its options.
-func questionText(input json.RawMessage) string {
-	var asked struct {
-		Questions []struct {
-			Question string
-			Options  []struct{ Label string }
-		}
-	}
-	_ = json.Unmarshal(input, &asked)
-	var lines []string
-	for _, q := range asked.Questions {
-		lines = append(lines, oneLine(q.Question))
-		for _, option := range q.Options {
-			lines = append(lines, "- "+oneLine(option.Label))
-		}
-	}
-	return strings.Join(lines, "\n")
 }
 
 // reviewSpending is the price with the tokens, and what made these cheap.

@@ -58,7 +58,10 @@ func (s *supervision) review(ctx context.Context, r review, request reviewReques
 	_, self := processInfo(os.Getpid())
 	r.Process, r.PromptSource, r.Seen.tree = self.name, in.Source, treeOf(request.tree)
 	r.Deadline, _ = ctx.Deadline()
-	r.Question, r.LastMessage = questionText(request.question), cutMiddle(request.lastMessage, 2000)
+	r.LastMessage = cutMiddle(request.lastMessage, 2000)
+	if on.isQuestion {
+		r.Question = on.quote(request.question)
+	}
 	for _, asked := range request.requests { // not the timeline's: some may have been withdrawn
 		r.Requests = append(r.Requests, cutMiddle(asked.String(), 4000))
 	}

@@ -680,10 +680,9 @@ func TestHookDecision(t *testing.T) {
 		{eventPreToolUse, verdictFailed, "null", "这个提问没能审查，直接交给了你。\\n原因：why"},
 		{eventPreToolUse, verdictCancelled, "null", ""},
 	} {
-		h := testHook(t, test.event)
 		found := review{Event: test.event, Iteration: 1, Limit: 10, outcome: outcome{Verdict: test.verdict, Feedback: "words", Error: "why"}}
-		expectIs(t, "by hand", string(encodeJSON(h.event.decide(found, false))), test.byHand)
-		got := string(encodeJSON(h.event.decide(found, true)))
+		expectIs(t, "by hand", string(encodeJSON(found.decide(false))), test.byHand)
+		got := string(encodeJSON(found.decide(true)))
 		if test.told == "" {
 			expectIs(t, "a review that the user ended", got, "null")
 			continue
@@ -695,14 +694,14 @@ func TestHookDecision(t *testing.T) {
 			expectNotIn(t, "in a session", got, "decision", "hookSpecificOutput")
 		}
 	}
-	h := testHook(t, eventStop)
 	limit := review{Event: eventStop, Limit: 10, outcome: outcome{Verdict: verdictLimit}}
-	expectNotIn(t, "without open feedback", h.event.message(limit), "还没有解决")
-	expectIs(t, "an approval without words", h.event.message(review{Event: eventStop, outcome: outcome{Verdict: verdictAllow}}), "审查：通过")
+	expectNotIn(t, "without open feedback", limit.message(), "还没有解决")
+	expectIs(t, "an approval without words", review{Event: eventStop, outcome: outcome{Verdict: verdictAllow}}.message(), "审查：通过")
 	for cause, want := range map[string]words{"API Error: 529": adviceContinue, "PROMPT is too long": adviceCompact, "": adviceContinue,
 		say(notStarted, say(directoryGone, "/x")): adviceLog, say(notStarted, "x"): adviceContinue, noConversation + " x": adviceLog} {
 		expectIs(t, cause, adviceFor(cause), want.zh)
 	}
+	h := testHook(t, eventStop)
 	for length, whole := range map[int]bool{8000: true, 8001: false} {
 		text := strings.Repeat("长", length)
 		cut := h.cutFeedback(text)

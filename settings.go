@@ -22,6 +22,9 @@ var mutingKeys = []string{disableKey, managedOnlyKey}
 
 const disableKey, managedOnlyKey = "disableAllHooks", "allowManagedHooksOnly"
 
+// promptTimeout is how long Claude Code waits for the hook of a prompt or of a start.
+const promptTimeout = 10 * time.Second
+
 // A wantedHook is a matcher group with one entry that Supervisor Mode needs under an event of settings.json.
 type wantedHook struct {
 	event   string
@@ -37,17 +40,20 @@ type hookEntry struct {
 }
 
 // wantedHooks returns the groups that call command, for reviews of that many seconds. A hook that reviews
-// gets a minute more, and never less than 600 seconds; the others take milliseconds.
+// gets a minute more, and never less than 600 seconds.
 func wantedHooks(command string, reviewSeconds int) []wantedHook {
 	timeout := max(600, reviewSeconds+60)
 	var hooks []wantedHook
 	for _, on := range occasions {
-		if on.event != "" {
+		isSame := func(h wantedHook) bool { return h.event == on.event }
+		if i := slices.IndexFunc(hooks, isSame); i >= 0 { // of another tool
+			hooks[i].Matcher += "|" + on.tool
+		} else if on.event != "" {
 			entry := hookEntry{Type: "command", Command: command, Timeout: timeout, Message: say(on.running)}
 			hooks = append(hooks, wantedHook{event: on.event, Matcher: on.tool, Hooks: []hookEntry{entry}})
 		}
 	}
-	note := []hookEntry{{Type: "command", Command: command, Timeout: 10}}
+	note := []hookEntry{{Type: "command", Command: command, Timeout: int(promptTimeout.Seconds())}}
 	return append(hooks, wantedHook{event: eventPrompt, Hooks: note}, wantedHook{event: eventStart, Hooks: note})
 }
 
