@@ -116,7 +116,22 @@ func (c *checkup) checkProviders() string {
 	for _, conflict := range conflicts {
 		c.fault(problem, conflict, "")
 	}
+	if l, err := c.plainLaunch(); err == nil && len(conflicts) == 0 {
+		if err := l.checkReviewer(); err != nil {
+			return c.fault(problem, err, "")
+		}
+	}
 	return cmp.Or(reviewersName, c.config.CurrentProvider)
+}
+
+// plainLaunch returns what ccc --supervisor would start. An error is one of the provider's.
+func (c *checkup) plainLaunch() (*launch, error) {
+	l := &launch{dirs: c.dirs, config: c.config, claude: c.program, sources: c.sources}
+	err := l.parse(nil)
+	if err == nil {
+		l.env, err = l.environment()
+	}
+	return l, err
 }
 
 func (c *checkup) checkClaude() string {
@@ -163,16 +178,14 @@ func (c *checkup) checkHooks() string {
 
 // checkTrial checks that claude runs the hooks, as a launch without arguments does, whatever is remembered.
 func (c *checkup) checkTrial() (well string) {
-	installed, err := findHooks(c.dirs)
-	l := &launch{dirs: c.dirs, config: c.config, claude: c.program, sources: c.sources}
-	err = errors.Join(err, l.parse(nil))
-	if err == nil {
-		l.env, err = l.environment()
-	}
+	installed, hooksErr := findHooks(c.dirs)
+	l, err := c.plainLaunch()
+	_, installedErr := os.Stat(c.installedFile())
+	isNew := len(installed.programs) == 0 && errors.Is(installedErr, fs.ErrNotExist)
 	switch {
-	case err != nil, c.program == "", len(installed.programs) > 0 && len(installed.missing) > 0:
+	case hooksErr != nil, err != nil, c.program == "", len(installed.missing) > 0 && !isNew:
 		return "" // a check above has printed why
-	case len(installed.programs) == 0:
+	case isNew:
 		return "not tried, as none are installed yet"
 	}
 	t := l.newTrial(c.version)

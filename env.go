@@ -52,7 +52,7 @@ const (
 // The subcommands that ccc itself calls.
 const (
 	hookSubcommand      = "supervisor-hook"  // in Claude Code's settings
-	guardSubcommand     = "supervisor-guard" // around a reviewer: guard.go
+	guardSubcommand     = "supervisor-guard" // around what must not outlive ccc: guard.go
 	trySubcommand       = "try"              // in the commands of the reviewer
 	tryInsideSubcommand = "in-copy"          // inside a copy; what began with try, `ccc try:*` would allow
 )
@@ -141,7 +141,7 @@ func processNumber(name string) int {
 	return pid
 }
 
-// An environ is an environment: NAME=value each. The process's own is read once, in main.
+// An environ is an environment: NAME=value each. Commands get the process's own from main.
 type environ []string
 
 // get returns the value of name, or "".

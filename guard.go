@@ -1,9 +1,9 @@
 package main
 
-// A guard is between the hook and the reviewer, so that nothing of the reviewer outlives the hook,
-// however that ends. It runs in a session of its own, out of reach of signals to the hook's process group,
-// and holds the read end of a pipe whose write end only the hook has: when the hook ends, even by SIGKILL,
-// the pipe closes and the guard ends the reviewer's whole tree.
+// A guard is between ccc and what it starts (a reviewer, the trial of the hooks, the demo), so that nothing
+// of that outlives ccc, however it ends. It runs in a session of its own, out of reach of signals to ccc's
+// process group, and holds the read end of a pipe whose write end only ccc has: when ccc ends, even by
+// SIGKILL, the pipe closes and the guard ends the whole tree below it.
 
 import (
 	"context"
@@ -138,7 +138,7 @@ func guardReviewer(args []string) int {
 	cmd := exec.Command(args[0], args[1:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 	if err := cmd.Start(); err != nil {
-		fmt.Fprintln(os.Stderr, "ccc: starting the reviewer:", err)
+		fmt.Fprintln(os.Stderr, "ccc: starting "+args[0]+":", err)
 		return 126
 	}
 	done := make(chan error, 1)

@@ -52,7 +52,7 @@ func TestGuardExit(t *testing.T) {
 	guard, _ := startGuard(t, newFakeBox(t), &stderr, "/no/such/program")
 	guard.Wait()
 	expectIs(t, "what can't be started", guard.ProcessState.ExitCode(), 126)
-	expectIn(t, "stderr", stderr.String(), "ccc: starting the reviewer: ", "/no/such/program", "no such file")
+	expectIn(t, "stderr", stderr.String(), "ccc: starting /no/such/program: ", "no such file")
 }
 
 // What Wait says of a command becomes its exit code, also where more is said around it.
@@ -257,7 +257,7 @@ func TestReviewNotStarted(t *testing.T) {
 	box.write("claude", 0o600, "#!/bin/sh\n")
 	box.write("broken", 0o700, "#!/no/such/interpreter\n")
 	for _, test := range []struct{ claude, want string }{
-		{"/no/such/claude", "no such file"}, {notExecutable, "permission denied"}, {filepath.Join(box.home, "broken"), "starting the reviewer"},
+		{"/no/such/claude", "no such file"}, {notExecutable, "permission denied"}, {filepath.Join(box.home, "broken"), "starting "},
 	} {
 		box.vars = append(box.vars, "CCC_CLAUDE="+test.claude)
 		got := box.stop("")

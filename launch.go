@@ -214,16 +214,8 @@ func (l *launch) planSupervision() error {
 		err := fmt.Errorf("go run removes the program that the hooks would call, %s", self)
 		return withHint(err, "go install . && ccc --supervisor")
 	}
-	sources, reviewer := readSources(l.dirs, l.config, nil), l.config.Providers[supervisor.Provider]
-	_, err := reviewerEnv(l.env, reviewer)
-	if err == nil {
-		err = checkProvider(l.dirs, sources, l.dirs.env, reviewer, withoutReviewers)
-	}
-	if err == nil && (reviewer == nil || reviewer == l.provider) {
-		err = checkScrubbed(l.sources, l.env)
-	}
-	if err != nil {
-		return fmt.Errorf("the reviewer: %w", err)
+	if err := l.checkReviewer(); err != nil {
+		return err
 	}
 	if _, err := supervisorPrompt(l.dirs.here, l.dirs.ccc); err != nil {
 		return err
@@ -248,6 +240,22 @@ func (l *launch) planSupervision() error {
 		_, err = e.install(l.config, self) // in memory, to see whether it can be done
 	}
 	return err
+}
+
+// checkReviewer returns why no reviewer could work in a session with the environment of the launch.
+func (l *launch) checkReviewer() error {
+	sources, reviewer := readSources(l.dirs, l.config, nil), l.config.Providers[l.config.Supervisor.Provider]
+	_, err := reviewerEnv(l.env, reviewer)
+	if err == nil {
+		err = checkProvider(l.dirs, sources, l.dirs.env, reviewer, withoutReviewers)
+	}
+	if err == nil && (reviewer == nil || reviewer == l.provider) {
+		err = checkScrubbed(l.sources, l.env)
+	}
+	if err != nil {
+		return fmt.Errorf("the reviewer: %w", err)
+	}
+	return nil
 }
 
 func (l *launch) newTrial(version string) *trial {

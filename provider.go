@@ -26,6 +26,15 @@ func withoutCacheVariables(env []string) []string {
 	return setEnv(env, cacheVariable, "")
 }
 
+// withoutLaunch returns env, a terminal's, without what the launch of another session has left in it.
+func withoutLaunch(env []string) []string {
+	env = withoutCacheVariables(env)
+	if lookupEnv(env, providerVariable) != "" {
+		env = slices.DeleteFunc(slices.Clone(env), isAPIVariable)
+	}
+	return setEnv(env, providerVariable, "", addDirsVariable, "", modelVariable, "")
+}
+
 // reviewerEnv returns the environment of a reviewer: env, a session's, without the variables that tie a
 // process to its session, and without the user's advisor. It has the values of p unless p is nil or the
 // session's own provider, whose values env has already. The error names a ${NAME} of p that is not set, or

@@ -178,11 +178,14 @@ func (r review) hasLooked() bool {
 	return len(r.did.Runs) > 0 || slices.ContainsFunc(r.did.Tools, isLook)
 }
 
+// isAnswered reports whether a reviewer answered.
+func (r review) isAnswered() bool { return r.Verdict == verdictAllow || r.Verdict == verdictBlock }
+
 // verdictBasis is what a verdict rests on where nothing was run in a copy, "" where there is none.
 func (r review) verdictBasis() string {
 	hasCommand := slices.ContainsFunc(r.did.Tools, isCommand)
 	switch {
-	case r.Verdict != verdictAllow && r.Verdict != verdictBlock, r.did.Tools == nil: // not recorded
+	case !r.isAnswered(), r.did.Tools == nil: // not recorded
 		return ""
 	case r.lacksCopy() && hasCommand: // which the user's rules allowed, on the files themselves
 		return say(receiptLacksCopy, say(receiptNoCopy))

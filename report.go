@@ -44,9 +44,6 @@ func changeStories(reviews []sessionReview) (stories []*changeStory) {
 	return stories
 }
 
-// isAnswered reports whether a reviewer answered.
-func (r review) isAnswered() bool { return r.Verdict == verdictAllow || r.Verdict == verdictBlock }
-
 // newRequests returns the user's requests since the change before; all where there is none since.
 func (s *changeStory) newRequests() (all []string) {
 	for _, r := range s.reviews {

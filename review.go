@@ -57,7 +57,9 @@ func (s *supervision) review(ctx context.Context, r review, request reviewReques
 	request.iteration, request.limit = max(r.Iteration, 1), max(r.Limit, 1) // if it counts for no limit, 1/1
 	_, self := processInfo(os.Getpid())
 	r.Process, r.PromptSource, r.Seen.tree = self.name, in.Source, treeOf(request.tree)
-	r.Deadline, _ = ctx.Deadline()
+	if at, ok := ctx.Deadline(); ok {
+		r.Deadline = at.UTC().Truncate(time.Millisecond)
+	}
 	r.LastMessage = cutMiddle(request.lastMessage, 2000)
 	if on.isQuestion {
 		r.Question = on.quote(request.question)
@@ -75,7 +77,10 @@ func (s *supervision) review(ctx context.Context, r review, request reviewReques
 		s.log("no look at the working tree", "error", judged.Unseen)
 	}
 	r.Seen, r.Change, r.NoCopy, r.Way = judged.look, judged.listedPaths(), request.noCopy, "own"
-	r.Model = cmp.Or(s.config.Supervisor.Model, request.modelID, request.model)
+	r.Model = cmp.Or(s.config.Supervisor.Model, lookupEnv(call.env, "ANTHROPIC_MODEL"))
+	if s.hasSessionsProvider() {
+		r.Model = cmp.Or(s.config.Supervisor.Model, request.modelID, request.model)
+	}
 	if call.shares {
 		r.Way = "cache"
 	}
@@ -204,7 +209,8 @@ func (s *supervision) logEnd(r review) {
 func (s *supervision) noteStep(r review, did step) {
 	did.Review = r.ID
 	if tool, about, ok := strings.Cut(did.Tool, "("); ok {
-		did.Tool = tool + "(" + clip(strings.TrimSuffix(about, ")"), 80) + ")"
+		columns := 80 + displayWidth(tryCall().FindString(did.Tool)) // the command of ccc try counts
+		did.Tool = tool + "(" + clip(strings.TrimSuffix(about, ")"), columns) + ")"
 	}
 	text := did.inWords(r.Seen.Top)
 	switch did.Kind {
@@ -293,7 +299,7 @@ func (s *supervision) plan(
 
 // hasSessionsProvider reports whether the reviewer asks the API that the session does.
 func (s *supervision) hasSessionsProvider() bool {
-	reviewers := s.config.Supervisor.Provider // for a review by hand only the state has the session's
+	reviewers := s.config.Supervisor.Provider // by hand only the state has the session's: withoutLaunch
 	return reviewers == "" || reviewers == cmp.Or(s.dirs.env.get(providerVariable), s.state.Provider)
 }
 

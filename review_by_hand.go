@@ -53,7 +53,7 @@ func reviewNow(c *invocation, d dirs) (err error) {
 func superviseStored(stored storedSession, d dirs) (s *supervision, err error) {
 	s = &supervision{dirs: d, session: d.state.session(stored.id), project: transcriptStart(stored.path),
 		present: func() mode { return modeOn }}
-	s.dirs.here = s.project
+	s.dirs.here, s.dirs.env = s.project, withoutLaunch(d.env)
 	if s.past, err = s.session.readHistory(); err != nil {
 		return nil, err
 	}
