@@ -63,7 +63,7 @@ func TestDoctorWell(t *testing.T) {
 		t.Errorf("it ends %s", got.stdout)
 	}
 	expectEqual(t, "the files", box.files(), before)
-	expectIs(t, "what claude was started with", box.read("../fake/agent-1/args"), "")
+	expectIs(t, "what claude was started with", box.read("../fake/agent-1.args"), "")
 }
 
 // The settings on claude's command line are the session's alone: a reviewer with a provider of its own is not given them.

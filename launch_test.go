@@ -60,13 +60,13 @@ func TestLaunchBackground(t *testing.T) {
 	for _, hint := range []string{"run ccc --supervisor once", "start it without --supervisor"} {
 		for _, flag := range []string{"--bg", "--background", "--tmux=classic"} {
 			got := box.run(30*time.Second, "", "ccc", "--supervisor", "--", flag, "x")
-			if got.code != 2 || !strings.Contains(got.stderr, "\n     "+hint) || !strings.Contains(got.stderr, "/supervisor on") || box.read("../fake/agent-1/args") != "" {
+			if got.code != 2 || !strings.Contains(got.stderr, "\n     "+hint) || !strings.Contains(got.stderr, "/supervisor on") || box.read("../fake/agent-1.args") != "" {
 				t.Errorf("%+v, want a hint at %q", got, hint)
 			}
 		}
 		if hint != "start it without --supervisor" {
 			box.launch()
-			os.RemoveAll(filepath.Join(box.home, "../fake/agent-1"))
+			box.forget("agent-1")
 		}
 	}
 	if got := box.run(30*time.Second, "", "ccc", "--supervisor", "-p", "--", "--bg"); got.code != 0 {
@@ -157,11 +157,11 @@ func TestLaunch(t *testing.T) {
 			if test.code == 0 {
 				call = "version-1"
 			}
-			if box.read("../fake/agent-1/env") != "" {
+			if box.environment("agent-1") != "" {
 				call = "agent-1"
 			}
-			expectIs(t, "what claude got", strings.Join(strings.Fields(box.read("../fake/"+call+"/args")), " "), test.passed)
-			env := "\n" + box.read("../fake/"+call+"/env")
+			expectIs(t, "what claude got", strings.Join(strings.Fields(box.read("../fake/"+call+".args")), " "), test.passed)
+			env := box.environment(call)
 			for _, want := range strings.Fields(test.env) {
 				name, unwanted := strings.CutPrefix(want, "!")
 				if strings.Contains(env, "\n"+name) == unwanted || strings.Count(env, "\n"+strings.SplitAfter(name, "=")[0]) > 1 {
@@ -206,7 +206,7 @@ func TestLaunchPrompt(t *testing.T) {
 		for _, args := range [][]string{{prompt}, {"--supervisor", prompt}, {prompt, "-p"}, {"--supervisor", "--", prompt}} {
 			box := newFakeBox(t)
 			got := box.run(30*time.Second, "", append([]string{"ccc"}, args...)...)
-			if passed := box.read("../fake/agent-1/args"); got.code != 0 || !strings.HasPrefix(passed, prompt+"\n") ||
+			if passed := box.read("../fake/agent-1.args"); got.code != 0 || !strings.HasPrefix(passed, prompt+"\n") ||
 				strings.Contains(got.stderr, "Supervisor mode enabled") != (args[0] == "--supervisor") {
 				t.Errorf("%q: claude got %q: %+v", args, passed, got)
 			}
@@ -221,7 +221,7 @@ func TestLaunchPrompt(t *testing.T) {
 			t.Fatalf("%q: %+v", args, got)
 		}
 		got = box.run(30*time.Second, "", "sh", "-c", "ccc --supervisor "+line)
-		if passed := box.read("../fake/agent-1/args"); got.code != 0 || !strings.Contains(passed, "fix it\n") && !strings.Contains(passed, "it's\n") || !strings.Contains(got.stderr, "Supervisor mode enabled") {
+		if passed := box.read("../fake/agent-1.args"); got.code != 0 || !strings.Contains(passed, "fix it\n") && !strings.Contains(passed, "it's\n") || !strings.Contains(got.stderr, "Supervisor mode enabled") {
 			t.Errorf("%s: claude got %q: %+v", line, passed, got)
 		}
 	}
@@ -454,7 +454,7 @@ func TestLaunchUnprepared(t *testing.T) {
 	} {
 		box := newFakeBox(t)
 		got := box.run(30*time.Second, "", "sh", "-c", damage+"; exec ccc --supervisor -p hi")
-		if got.code != 1 || got.stdout != "" || !strings.Contains(got.stderr, strings.Replace(want, "HOME", box.home, 1)) || box.read("../fake/agent-1/args") != "" || box.settings() != noFile {
+		if got.code != 1 || got.stdout != "" || !strings.Contains(got.stderr, strings.Replace(want, "HOME", box.home, 1)) || box.read("../fake/agent-1.args") != "" || box.settings() != noFile {
 			t.Errorf("%s: %+v", damage, got)
 		}
 	}
@@ -462,7 +462,7 @@ func TestLaunchUnprepared(t *testing.T) {
 	box.write(".claude/ccc.json", 0o600, `{"providers":{"a":{"env":{"ANTHROPIC_BASE_URL":"https://a"}}}}`)
 	for _, flag := range []string{"--bg", "--background"} {
 		got := box.run(30*time.Second, "", "ccc", "a", "--", flag, "x")
-		if got.code != 2 || got.stdout != "" || !strings.Contains(got.stderr, "not that of a\n     start it without --bg, or without a provider\n") || box.read("../fake/agent-1/args") != "" {
+		if got.code != 2 || got.stdout != "" || !strings.Contains(got.stderr, "not that of a\n     start it without --bg, or without a provider\n") || box.read("../fake/agent-1.args") != "" {
 			t.Errorf("%s: %+v", flag, got)
 		}
 	}

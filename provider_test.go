@@ -13,7 +13,7 @@ import (
 
 // agentEnv returns the values that claude got for a variable, as its launch had it.
 func (box *sandbox) agentEnv(name string) (values []string) {
-	for line := range strings.Lines(box.read("../fake/agent-1/env")) {
+	for line := range strings.Lines(box.environment("agent-1")) {
 		if value, ok := strings.CutPrefix(strings.TrimSuffix(line, "\n"), name+"="); ok {
 			values = append(values, value)
 		}
@@ -37,7 +37,7 @@ func TestProviderEnvironment(t *testing.T) {
 	} {
 		expectEqual(t, name, box.agentEnv(name), want)
 	}
-	expectNotIn(t, "claude's command line", box.read("../fake/agent-1/args"), "--settings", "SECRET")
+	expectNotIn(t, "claude's command line", box.read("../fake/agent-1.args"), "--settings", "SECRET")
 }
 
 // A settings file whose env would win over the provider stops the launch.
@@ -86,7 +86,7 @@ func TestProviderConflicts(t *testing.T) {
 			if got.code != 1 || !strings.Contains(got.stderr, path+": "+test.want) || strings.Contains(got.stderr, "SECRET") || got.stdout != "" {
 				t.Errorf("got %+v, want %s: %s", got, path, test.want)
 			}
-			if box.read("../fake/agent-1/args") != "" || box.read(".claude/ccc.json") != twoProviders || len(box.files()) > 2 {
+			if box.read("../fake/agent-1.args") != "" || box.read(".claude/ccc.json") != twoProviders || len(box.files()) > 2 {
 				t.Errorf("claude was started, or something written: %q", box.files())
 			}
 		})
@@ -251,7 +251,7 @@ func TestProviderOfReviewer(t *testing.T) {
 	}
 	box.vars = append(box.vars, "KEY_B=KEY-B")
 	box.run(30*time.Second, "", "ccc", "a", "--supervisor", "-p", "hi")
-	env := "\n" + box.read("../fake/reviewer-1/env")
+	env := box.environment("reviewer-1")
 	expectIn(t, "the reviewer's environment", env, "\nANTHROPIC_BASE_URL=https://b\n", "\nANTHROPIC_API_KEY=KEY-B\n")
 	// The session may be older than what is in the files now.
 	box.reviews(allows(""))
@@ -268,11 +268,11 @@ func TestProviderOfReviewer(t *testing.T) {
 		got := box.run(10*time.Second, `{"session_id":"`+testSession+`","hook_event_name":"Stop"}`, "sh", "-c", "cd "+dir+" && exec ccc supervisor-hook")
 		const named = "no review: settings override the provider b, or send it what is yours:\n     "
 		if !strings.Contains(got.stderr, named+filepath.Join(box.work, ".claude/settings.json")+": apiKeyHelper\n     take supervisor.provider out of ccc.json, or take that out there:\n") ||
-			box.read("../fake/reviewer-2/env") != "" {
+			box.environment("reviewer-2") != "" {
 			t.Errorf("in %s: got %+v", dir, got)
 		}
 	}
-	if strings.Contains(env, "TOKEN-A") || !strings.Contains(box.read("../fake/agent-1/env"), "ANTHROPIC_AUTH_TOKEN=TOKEN-A") {
+	if strings.Contains(env, "TOKEN-A") || !strings.Contains(box.environment("agent-1"), "ANTHROPIC_AUTH_TOKEN=TOKEN-A") {
 		t.Error("the session's token reached the reviewer, or not the agent")
 	}
 }
@@ -298,7 +298,7 @@ func TestProviderOfReviewerFromEnvironment(t *testing.T) {
 					test.session+`}},"b":{"env":{"ANTHROPIC_BASE_URL":"https://b","ANTHROPIC_AUTH_TOKEN":"`+test.reviewer+`"}}}}`)
 				box.reviews(fakeReview{runs("env >$HOME/reviewers"), decides(true, "")})
 				got := box.run(30*time.Second, "", "sh", "-c", command)
-				reviewer := box.read("../fake/reviewer-1/env")
+				reviewer := box.environment("reviewer-1")
 				if reached := strings.Contains(reviewer, "ANTHROPIC_AUTH_TOKEN=KEY-GIVEN\n"); reached != (test.refused == "") || strings.Contains(reviewer, "-A\n") {
 					t.Errorf("%+v, the reviewer had\n%s", got, reviewer)
 				}
@@ -311,7 +311,7 @@ func TestProviderOfReviewerFromEnvironment(t *testing.T) {
 						t.Errorf("%s holds the key", file)
 					}
 				}
-				expectNotIn(t, "what was printed, and the arguments", said+box.read("../fake/reviewer-1/args")+box.read("../fake/agent-1/args"), "KEY-GIVEN")
+				expectNotIn(t, "what was printed, and the arguments", said+box.read("../fake/reviewer-1.args")+box.read("../fake/agent-1.args"), "KEY-GIVEN")
 			})
 		}
 	}
@@ -325,7 +325,7 @@ func TestProviderOfReviewerUnset(t *testing.T) {
 		"b":{"env":{"ANTHROPIC_BASE_URL":"https://b","ANTHROPIC_AUTH_TOKEN":"${ANTHROPIC_AUTH_TOKEN}"}}}}`)
 	box.run(30*time.Second, "", "ccc", "a", "-p", "/supervisor fix it")
 	if records := box.onlyTimeline(); len(records) == 0 || !strings.Contains(records[len(records)-1].Error, "${ANTHROPIC_AUTH_TOKEN}, which a session of provider a") ||
-		box.read("../fake/reviewer-1/env") != "" {
+		box.environment("reviewer-1") != "" {
 		t.Errorf("%+v", records)
 	}
 }
@@ -348,7 +348,7 @@ func TestProviderRefusedKey(t *testing.T) {
 		box.vars = append(box.vars, "ANTHROPIC_API_KEY=sk-ant-0123456789-0123456789-x", "CLAUDE_CODE_ENTRYPOINT="+test.entrypoint, "CCC_PROVIDER="+test.provider)
 		box.write(".claude.json", 0o600, test.account)
 		box.stop(`"stop_hook_active":false`)
-		env := box.read("../fake/reviewer-1/env")
+		env := box.environment("reviewer-1")
 		if passed := strings.Contains(env, "ANTHROPIC_API_KEY="); env == "" || passed != test.passed {
 			t.Errorf("%+v: the key was passed on: %v", test, passed)
 		}
@@ -379,9 +379,9 @@ func TestProviderSecrets(t *testing.T) {
 			t.Errorf("%s holds a secret", name)
 		}
 	}
-	records, _ := filepath.Glob(filepath.Join(box.home, "../fake/*/*"))
+	records, _ := filepath.Glob(filepath.Join(box.home, "../fake/*-*.*"))
 	for _, path := range records {
-		if text, _ := os.ReadFile(path); strings.Contains(string(text), "SECRET") && filepath.Base(path) != "env" {
+		if text, _ := os.ReadFile(path); strings.Contains(string(text), "SECRET") && filepath.Ext(path) != ".env" {
 			t.Errorf("%s holds a secret", path)
 		}
 	}

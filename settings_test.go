@@ -217,7 +217,7 @@ func TestSettingsRefusedLaunch(t *testing.T) {
 		got := box.run(10*time.Second, "", "sh", "-c", test.make+" && exec ccc "+test.flag+" -p hi", "sh", filepath.Join(box.home, ".claude/settings.json"))
 		refused := test.flag != ""
 		if (got.code == 1) != refused || !strings.Contains(got.stderr, test.stderr) || (got.stderr == "") != (test.stderr == "") ||
-			(box.read("../fake/agent-1/args") == "") != refused {
+			(box.read("../fake/agent-1.args") == "") != refused {
 			t.Errorf("%q: %+v", test, got)
 		}
 		entries, _ := os.ReadDir(filepath.Join(box.home, ".claude"))

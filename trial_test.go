@@ -14,7 +14,7 @@ import (
 
 // calls counts the calls of the fake claude of that kind.
 func (box *sandbox) calls(kind string) int {
-	found, _ := filepath.Glob(filepath.Join(box.home, "../fake", kind+"-*"))
+	found, _ := filepath.Glob(filepath.Join(box.home, "../fake", kind+"-*.args"))
 	return len(found)
 }
 
@@ -209,21 +209,21 @@ func TestTrial(t *testing.T) {
 	got := box.supervise("--add-dir", "/")
 	expectIs(t, "the exit code", got.code, 0)
 	expectNotIn(t, "stderr", got.stderr, "warning", say(tryingHooks))
-	expectIs(t, "the call", strings.ReplaceAll(box.read("../fake/trial-1/args"), "\n", " "),
+	expectIs(t, "the call", strings.ReplaceAll(box.read("../fake/trial-1.args"), "\n", " "),
 		"-p --strict-mcp-config --setting-sources user --no-session-persistence --settings "+
 			box.home+"/s.json /cost ")
-	expectIs(t, "where", strings.TrimSpace(box.read("../fake/trial-1/cwd")), dir)
-	env := box.read("../fake/trial-1/env")
+	expectIs(t, "where", strings.TrimSpace(box.read("../fake/trial-1.cwd")), dir)
+	env := box.environment("trial-1")
 	expectIn(t, "the environment", env, "\nCCC_TRIAL="+dir+"-answer-",
 		"\nCLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1\n", "\nDISABLE_AUTOUPDATER=1\n",
 		"ANTHROPIC_MODEL=m\n", "\nPWD="+dir+"\n", "\nCCC_PROVIDER=a\n")
-	expectNotIn(t, "the session's environment", box.read("../fake/agent-1/env"), "CCC_TRIAL=",
+	expectNotIn(t, "the session's environment", box.environment("agent-1"), "CCC_TRIAL=",
 		"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "DISABLE_AUTOUPDATER")
-	said := box.read("../fake/start-1/stdout") + box.read("../fake/start-1/stderr")
+	said := box.read("../fake/start-1.stdout") + box.read("../fake/start-1.stderr")
 	expectIs(t, "what the hook says", said, "")
-	expectIn(t, "and in the session", box.read("../fake/start-2/stdout"), "本会话受监督")
+	expectIn(t, "and in the session", box.read("../fake/start-2.stdout"), "本会话受监督")
 	expectIs(t, "the events in the log", strings.Count(box.log(), "event=SessionStart"), 1)
-	id := jsonOf(t, strings.TrimSpace(box.read("../fake/start-1/stdin"))).at("session_id").text
+	id := jsonOf(t, strings.TrimSpace(box.read("../fake/start-1.stdin"))).at("session_id").text
 	expectNotIn(t, "the log", box.log(), id)
 	expectIs(t, "the sessions", len(box.supervised()), 1)
 	entries, err := os.ReadDir(dir)
