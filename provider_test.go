@@ -13,8 +13,13 @@ import (
 
 // agentEnv returns the values that claude got for a variable, as its launch had it.
 func (box *sandbox) agentEnv(name string) (values []string) {
-	for line := range strings.Lines(box.environment("agent-1")) {
-		if value, ok := strings.CutPrefix(strings.TrimSuffix(line, "\n"), name+"="); ok {
+	return valuesOf(strings.Split(box.environment("agent-1"), "\n"), name)
+}
+
+// valuesOf returns the values of a variable in an environment.
+func valuesOf(env []string, name string) (values []string) {
+	for _, entry := range env {
+		if value, ok := strings.CutPrefix(entry, name+"="); ok {
 			values = append(values, value)
 		}
 	}
@@ -75,7 +80,11 @@ func TestProviderConflicts(t *testing.T) {
 				test.file += "/file"
 			}
 			box.write("../work/"+test.file, 0o600, test.text)
-			got := box.run(10*time.Second, "", "ccc", "kimi", "-p", "hi")
+			run := func() commandResult { _, got := box.plan("kimi", "-p", "hi"); return got }
+			if test.file == managed { // which only another process has elsewhere
+				run = func() commandResult { return box.run(10*time.Second, "", "ccc", "kimi", "-p", "hi") }
+			}
+			got := run()
 			if test.want == "" {
 				if got.code != 0 {
 					t.Errorf("got %+v", got)
@@ -152,8 +161,9 @@ func TestProviderWithoutToken(t *testing.T) {
 	} {
 		box := newFakeBox(t)
 		box.write(".claude/ccc.json", 0o600, `{"providers":{"a":{"env":{`+env+`}}}}`)
-		if got := box.run(10*time.Second, "", "ccc", "a", "-p", "hi"); got.code != 0 || !slices.Equal(box.agentEnv("ANTHROPIC_AUTH_TOKEN"), want) {
-			t.Errorf("%s: got %+v, the token is %q, want %q", env, got, box.agentEnv("ANTHROPIC_AUTH_TOKEN"), want)
+		l, got := box.plan("a", "-p", "hi")
+		if token := valuesOf(l.env, "ANTHROPIC_AUTH_TOKEN"); got.code != 0 || !slices.Equal(token, want) {
+			t.Errorf("%s: got %+v, the token is %q, want %q", env, got, token, want)
 		}
 	}
 }
@@ -199,13 +209,17 @@ func TestAttribution(t *testing.T) {
 			box.write(".claude/settings.json", 0o600, test.settings)
 			box.write("../work/.claude/settings.json", 0o600, test.project)
 			box.write(".claude/ccc.json", 0o600, "{"+strings.TrimPrefix(test.config, ",")+"}")
-			got := box.run(30*time.Second, "", slices.Concat([]string{"ccc", "--supervisor"}, test.args, []string{"--", "hi"})...)
-			if value := box.agentEnv("CLAUDE_CODE_ATTRIBUTION_HEADER"); got.code != 0 || !slices.Equal(value, test.want) {
+			args := slices.Concat([]string{"--supervisor"}, test.args, []string{"--", "hi"})
+			l, got := box.plan(args...)
+			if value := valuesOf(l.env, attributionVariable); got.code != 0 || !slices.Equal(value, test.want) {
 				t.Errorf("got %+v, the variable is %q, want %q", got, value, test.want)
 			}
-			if reviewed := len(box.timelineVerdicts()) == 1; !reviewed {
-				t.Error("not reviewed")
+			if name != "token" && name != "login" { // which stand for all: a session has what was planned, and is reviewed
+				return
 			}
+			got = box.run(30*time.Second, "", append([]string{"ccc"}, args...)...)
+			expectEqual(t, "the variable in claude", box.agentEnv(attributionVariable), test.want)
+			expectIs(t, fmt.Sprintf("the reviews of %+v", got), len(box.timelineVerdicts()), 1)
 		})
 	}
 }
