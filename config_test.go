@@ -159,7 +159,7 @@ func TestCurrentProvider(t *testing.T) {
 		launch := func(base, stderr string, args ...string) {
 			t.Helper()
 			config := box.read(".claude/ccc.json")
-			os.RemoveAll(filepath.Join(box.home, "../fake/agent-1"))
+			box.forget("agent-1")
 			got := box.run(30*time.Second, "", append([]string{"ccc"}, args...)...)
 			url := strings.Join(box.agentEnv("ANTHROPIC_BASE_URL"), " ")
 			if got.code != 0 || url != base || box.read(".claude/ccc.json") != config {

@@ -17,7 +17,7 @@ func newDoctorBox(t *testing.T) *sandbox {
 	t.Helper()
 	box := newFakeBox(t)
 	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"max_iterations":12,"try":false},"current_provider":"kimi","providers":{"kimi":{"env":{"ANTHROPIC_MODEL":"SECRET"}}}}`)
-	box.launch()
+	box.prepare()
 	for name, path := range map[string]string{"npm": "/bin/sh", "sudo": "/usr/bin/env"} {
 		box.link(path, "../bin/"+name)
 	}
@@ -63,7 +63,7 @@ func TestDoctorWell(t *testing.T) {
 		t.Errorf("it ends %s", got.stdout)
 	}
 	expectEqual(t, "the files", box.files(), before)
-	expectIs(t, "what claude was started with", box.read("../fake/agent-1/args"), "")
+	expectIs(t, "what claude was started with", box.read("../fake/agent-1.args"), "")
 }
 
 // The settings on claude's command line are the session's alone: a reviewer with a provider of its own is not given them.

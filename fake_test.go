@@ -1,10 +1,11 @@
 package main
 
 // The fake claude, testdata/claude: what a test prepares for it to play. What it
-// recorded is under the home, as in box.read("../fake/reviewer-1/stdin").
+// recorded is under the home, as in box.read("../fake/reviewer-1.stdin").
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -42,6 +43,23 @@ func newHookBox(t *testing.T) *sandbox {
 	box.write(".claude/projects/"+folder+"/"+testSession+".jsonl", 0o600, "{}\n")
 	box.reviews(blocks("not yet"))
 	return box
+}
+
+// environment returns the variables of a call of the fake, as of "reviewer-1", each between line breaks and without the
+// quotes of its value; "" if there was no such call.
+func (box *sandbox) environment(call string) string {
+	box.t.Helper()
+	text := regexp.MustCompile(`(?m)^export (\w+=)['"]`).ReplaceAllString(box.read("../fake/"+call+".env"), "\n$1")
+	text = regexp.MustCompile(`(?m)['"]$`).ReplaceAllString(text, "")
+	return strings.ReplaceAll(text, `\$`, "$") // where sh is bash
+}
+
+// forget removes what the fake recorded of a call.
+func (box *sandbox) forget(call string) {
+	paths, _ := filepath.Glob(filepath.Join(box.home, "../fake", call+".*"))
+	for _, path := range paths {
+		check(box.t, os.Remove(path))
+	}
 }
 
 // blockNotYet is ccc's answer to a stop that such a reviewer has refused.

@@ -22,7 +22,7 @@ func TestFaultStateDirectoryInPlace(t *testing.T) {
 	box.write(statePath+"/x", 0o600, "")
 	for _, event := range []string{box.event(eventPreToolUse, asked), box.event(eventStop, `"stop_hook_active":"no"`)} {
 		got := box.hook(event)
-		if got.code != 0 || got.stdout != "" || box.read("../fake/reviewer-1/args") != "" || !strings.Contains(got.stderr, errNoCount.Error()) {
+		if got.code != 0 || got.stdout != "" || box.read("../fake/reviewer-1.args") != "" || !strings.Contains(got.stderr, errNoCount.Error()) {
 			t.Errorf("%+v", got)
 		}
 	}

@@ -156,7 +156,7 @@ func TestInheritedMark(t *testing.T) {
 	}
 	box.reviews(allows(""))
 	got := box.run(30*time.Second, "", "ccc", "--supervisor", "-p", "hello")
-	if env := box.read("../fake/agent-1/env"); got.code != 0 || strings.Contains(env, "CLAUDECODE=") || !strings.Contains(box.log(), "verdict=allow") {
+	if env := box.environment("agent-1"); got.code != 0 || strings.Contains(env, "CLAUDECODE=") || !strings.Contains(box.log(), "verdict=allow") {
 		t.Errorf("%+v\n%s", got, env)
 	}
 }

@@ -188,7 +188,7 @@ func TestHookNotes(t *testing.T) {
 	if check(t, err); !slices.Equal(h.Reviews[1].did.Tools, []string{"Bash(git diff --stat)"}) {
 		t.Errorf("the second review %+v", h.Reviews[1])
 	}
-	request := box.read("../fake/reviewer-2/stdin")
+	request := box.read("../fake/reviewer-2.stdin")
 	expectIn(t, "the request", request, "[1] fix it", "事件：Stop", "上次反馈\nnot yet", "第 2 轮，最多 10 轮")
 	log := box.log()
 	if strings.Count(log, " iteration=2/10 prompt_source=built-in\n") != 1 {
@@ -203,12 +203,12 @@ func TestHookNotes(t *testing.T) {
 	box.submit("/supervisor off")
 	box.submit("/supervisor on") // of the same request
 	box.stop("")
-	expectIn(t, "the request after off and on", box.read("../fake/reviewer-3/stdin"), "上次反馈\nnot yet")
+	expectIn(t, "the request after off and on", box.read("../fake/reviewer-3.stdin"), "上次反馈\nnot yet")
 	// With a new prompt the reviews are counted anew.
 	box.submit("and this")
 	expectIs(t, "the count after a new prompt", state().Count, 0)
 	box.stop("")
-	if request := box.read("../fake/reviewer-4/stdin"); strings.Contains(request, "上次反馈") || !strings.Contains(request, "第 1 轮，最多 10 轮") {
+	if request := box.read("../fake/reviewer-4.stdin"); strings.Contains(request, "上次反馈") || !strings.Contains(request, "第 1 轮，最多 10 轮") {
 		t.Errorf("the request of the new prompt has feedback of the one before:\n%s", request)
 	}
 	filepath.Walk(filepath.Join(box.home, ".claude/ccc"), func(path string, info os.FileInfo, err error) error {
@@ -267,7 +267,7 @@ func TestHookUnknownFlags(t *testing.T) {
 	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"try":false}}`)
 	const without = "ccc: review: this claude does not know --system-prompt-snapshot: going on without it\n"
 	expectEnd(t, "a stop", box.stop(""), 0, blockNotYet, without)
-	args := box.read("../fake/reviewer-1/args")
+	args := box.read("../fake/reviewer-1.args")
 	for _, flag := range []string{"--system-prompt-snapshot", "--max-budget-usd", "--allowedTools", "--add-dir", "--model"} { // with nothing to say
 		if strings.Contains(args, flag+"\n") {
 			t.Errorf("%s is given: arguments %s", flag, args)
@@ -278,7 +278,7 @@ func TestHookUnknownFlags(t *testing.T) {
 	}
 	// What is said once the review has begun is about something else.
 	box.reviews(fakeReview{runs(`echo "error: unknown option '--max-budget-usd'" >&2`), decides(false, "not yet")})
-	if got := box.stop(""); decided(got.stdout) != blockNotYet || strings.Contains(got.stderr, "--max-budget-usd: going on") || box.read("../fake/reviewer-3/args") != "" {
+	if got := box.stop(""); decided(got.stdout) != blockNotYet || strings.Contains(got.stderr, "--max-budget-usd: going on") || box.read("../fake/reviewer-3.args") != "" {
 		t.Errorf("got %+v", got)
 	}
 	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"max_budget_usd":1}}`)
@@ -306,9 +306,9 @@ func TestHookReviewersCall(t *testing.T) {
 		"--json-schema", verdictSchema(), "--system-prompt", "judge it", "--system-prompt-snapshot", "off", "--no-session-persistence",
 		"--settings", `{"disableAllHooks":true,"permissions":{"ask":["CronCreate","CronDelete","EnterWorktree","ExitWorktree","Monitor","ScheduleWakeup","SendMessage","Workflow","mcp__*"],` +
 			`"deny":["Edit(//**/*)","Edit(/` + box.work + `/**)"]},"sandbox":{"allowUnsandboxedCommands":false,"autoAllowBashIfSandboxed":false}}`, "--permission-mode", "plan", "--strict-mcp-config", "--model", "m", "--allowedTools", "Bash(npm test:*)", "Read", "--max-budget-usd", "0.5", ""}, "\n")
-	expectIs(t, "the arguments", strings.TrimSpace(box.read("../fake/reviewer-1/args")), strings.TrimSpace(want))
-	expectIs(t, "the reviewer's directory", strings.TrimSpace(box.read("../fake/reviewer-1/cwd")), box.work)
-	env := box.read("../fake/reviewer-1/env")
+	expectIs(t, "the arguments", strings.TrimSpace(box.read("../fake/reviewer-1.args")), strings.TrimSpace(want))
+	expectIs(t, "the reviewer's directory", strings.TrimSpace(box.read("../fake/reviewer-1.cwd")), box.work)
+	env := box.environment("reviewer-1")
 	expectNotIn(t, "the reviewer's environment", env, "CLAUDECODE=", "CLAUDE_CODE_ENTRYPOINT=", "CLAUDE_CODE_CHILD_SESSION=", "CLAUDE_CODE_SESSION_ID=", "CLAUDE_CODE_MESSAGING_")
 	expectIn(t, "the environment", env, "CCC_SUPERVISOR_HOOK=1\n")
 }
@@ -325,7 +325,7 @@ func TestHookStateBroken(t *testing.T) {
 			expectIs(t, "what is kept", box.read(statePath+".bad"), text)
 			expectIn(t, "the state", box.read(statePath), `"count":1`)
 			box.write(statePath, 0o600, text)
-			if got := box.stop(`"stop_hook_active":true`); got.code != 0 || got.stdout != "" || box.read("../fake/reviewer-2/args") != "" {
+			if got := box.stop(`"stop_hook_active":true`); got.code != 0 || got.stdout != "" || box.read("../fake/reviewer-2.args") != "" {
 				t.Errorf("got %+v, want no review", got)
 			}
 		})
@@ -411,16 +411,16 @@ func TestHookReviewsAlike(t *testing.T) {
 				t.Errorf("%s: got %+v", config, got)
 			}
 		}
-		if first, second := box.read("../fake/reviewer-1/args"), box.read("../fake/reviewer-2/args"); first != second || first == "" {
+		if first, second := box.read("../fake/reviewer-1.args"), box.read("../fake/reviewer-2.args"); first != second || first == "" {
 			t.Errorf("%s: arguments\n%s\nand\n%s", config, first, second)
 		}
 		for _, flag := range []string{"--json-schema", "--system-prompt"} {
-			if strings.Contains(box.read("../fake/reviewer-1/args"), flag) == keep {
+			if strings.Contains(box.read("../fake/reviewer-1.args"), flag) == keep {
 				t.Errorf("%s: %s", config, flag)
 			}
 		}
-		first, _, found := strings.Cut(box.read("../fake/reviewer-1/stdin"), "attempt 0")
-		second, _, _ := strings.Cut(box.read("../fake/reviewer-2/stdin"), "attempt 1")
+		first, _, found := strings.Cut(box.read("../fake/reviewer-1.stdin"), "attempt 0")
+		second, _, _ := strings.Cut(box.read("../fake/reviewer-2.stdin"), "attempt 1")
 		if !found || first != second || strings.Contains(first, defaultPrompt.zh) != keep || strings.Contains(first, say(verdictForm)) != keep || !strings.Contains(first, "[1] fix it") {
 			t.Errorf("%s: the requests open with\n%s\nand\n%s", config, first, second)
 		}
@@ -451,16 +451,16 @@ func TestSession(t *testing.T) {
 本会话受监督，Agent 每次停下都要先经过审查。看审查过程：ccc log -f
 `, state)
 	expectIs(t, "stderr", got.stderr, wantStderr)
-	expectIs(t, "the arguments", strings.TrimSpace(box.read("../fake/agent-1/args")), "-p\nfix it\n--model\nm")
-	env := box.read("../fake/agent-1/env")
+	expectIs(t, "the arguments", strings.TrimSpace(box.read("../fake/agent-1.args")), "-p\nfix it\n--model\nm")
+	env := box.environment("agent-1")
 	expectIn(t, "the environment", env, "CCC_SUPERVISOR=1\n", "CLAUDE_CODE_STOP_HOOK_BLOCK_CAP=10\n")
 	expectIs(t, "SUPERVISOR.md", box.read(".claude/SUPERVISOR.md"), defaultPrompt.zh)
 	for n, want := range []string{"", "I think it is done.", "Now it is tested."} {
-		if request := box.read(fmt.Sprintf("../fake/reviewer-%d/stdin", n)); !strings.Contains(request, want) || n > 0 && !strings.Contains(request, "[1] fix it") {
+		if request := box.read(fmt.Sprintf("../fake/reviewer-%d.stdin", n)); !strings.Contains(request, want) || n > 0 && !strings.Contains(request, "[1] fix it") {
 			t.Errorf("request %d: %s", n, request)
 		}
 	}
-	if box.read("../fake/reviewer-3/stdin") != "" {
+	if box.read("../fake/reviewer-3.stdin") != "" {
 		t.Error("a third review ran")
 	}
 	expectEqual(t, "the verdicts", box.timelineVerdicts(), []verdict{verdictBlock, verdictAllow})
@@ -514,10 +514,10 @@ func TestFeedbackBehindPrompt(t *testing.T) {
 	ended.outcome = outcome{Verdict: verdictBlock, Feedback: "the docs"}
 	box.timelineOf(testSession, record{Time: now(), Kind: kindPrompt, Prompt: "fix it"}, begun, record{Time: now(), Kind: kindPrompt, Prompt: "and that"}, ended)
 	box.stop("")
-	expectIn(t, "the request", box.read("../fake/reviewer-1/stdin"), "[2] and that", "上次反馈\nthe docs")
+	expectIn(t, "the request", box.read("../fake/reviewer-1.stdin"), "[2] and that", "上次反馈\nthe docs")
 	box.hook(box.event(eventPrompt, `"prompt":7`))
 	box.stop("")
-	request := box.read("../fake/reviewer-2/stdin")
+	request := box.read("../fake/reviewer-2.stdin")
 	expectIn(t, "the request", request, "[2] and that", "第 1 轮，")
 	expectNotIn(t, "the request", request, "[3]")
 }
@@ -561,7 +561,7 @@ func TestEventOfAnotherType(t *testing.T) {
 			if test.stdout == "" {
 				return
 			}
-			request := box.read("../fake/reviewer-1/stdin")
+			request := box.read("../fake/reviewer-1.stdin")
 			if !strings.Contains(request, test.request) || test.absent != "" && strings.Contains(request, test.absent) {
 				t.Errorf("want %q, not %q in the request:\n%s", test.request, test.absent, request)
 			}

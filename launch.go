@@ -75,35 +75,41 @@ func planLaunch(args []string, env environ) (l *launch, err error) {
 	if _, err = currentDir(); err != nil {
 		return nil, err
 	}
+	return l, l.plan(args)
+}
+
+// plan is planLaunch once directories and configuration are known.
+func (l *launch) plan(args []string) (err error) {
+	env := l.dirs.env
 	if err = l.parse(args); err != nil {
-		return nil, err
+		return err
 	}
 	if l.claude, err = findClaude(env); err != nil {
-		return nil, err
+		return err
 	}
 	if l.env, err = l.environment(); err != nil {
-		return nil, err
+		return err
 	}
 	l.sources = readSources(l.dirs, l.config, l.command)
 	for _, s := range l.sources {
 		if s.name == argumentSource && s.err != nil && (l.supervisor || l.provider != nil) {
-			return nil, failure{code: 2, err: fmt.Errorf("%s: %w", s.name, s.err),
+			return failure{code: 2, err: fmt.Errorf("%s: %w", s.name, s.err),
 				hint: "give it the JSON itself, or a file that ccc can look into, too"}
 		}
 	}
 	without := l.config.withoutProvider()
 	if err := checkProvider(l.dirs, l.sources, env, l.provider, without); err != nil {
-		return nil, err
+		return err
 	}
 	if l.provider != nil && givenFlag(l.command, "--bg", "--background") != "" {
 		const format = "a background session calls the API that its service was started with, not that of %s"
-		return nil, failure{code: 2, err: fmt.Errorf(format, l.provider.name),
+		return failure{code: 2, err: fmt.Errorf(format, l.provider.name),
 			hint: "start it without --bg, or without a provider"}
 	}
 	if l.supervisor {
 		err = l.planSupervision()
 	}
-	return l, err
+	return err
 }
 
 // parse splits the command line into ccc's part and claude's, which a word with white space begins: a prompt.

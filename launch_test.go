@@ -5,12 +5,39 @@ package main
 import (
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 )
+
+// plan is what ccc plans for a launch in the box, and what a refused one ends with. It starts no process but that of
+// claude --version in a supervised one, which takes a tenth of a launch's time.
+func (box *sandbox) plan(args ...string) (*launch, commandResult) {
+	box.t.Helper()
+	claude := filepath.Join(box.home, ".claude")
+	env := environ((&exec.Cmd{Env: box.vars}).Environ())
+	if env.get(claudeVariable) == "" {
+		env = setEnv(env, claudeVariable, filepath.Join(box.home, "../bin/claude"))
+	}
+	l := &launch{dirs: dirs{env: env, self: box.program(), claude: claude, ccc: claude, state: stateDir(claude + "/ccc"), here: box.work}}
+	var err error
+	l.config, err = loadConfig(l.dirs)
+	check(box.t, err)
+	var stderr strings.Builder
+	code := reportError(&stderr, withPermissionHint(l.plan(args)))
+	return l, commandResult{code: code, stderr: stderr.String()}
+}
+
+// prepare leaves what a supervised launch leaves, but for the answer of its trial.
+func (box *sandbox) prepare() {
+	box.t.Helper()
+	l, got := box.plan("--supervisor")
+	expectEnd(box.t, "the plan of a launch", got, 0, "", "")
+	check(box.t, l.write())
+}
 
 // A claude in PATH, or in CCC_CLAUDE, that is ccc itself is told of, once, at a launch and in a review.
 func TestLaunchOfItself(t *testing.T) {
@@ -60,13 +87,13 @@ func TestLaunchBackground(t *testing.T) {
 	for _, hint := range []string{"run ccc --supervisor once", "start it without --supervisor"} {
 		for _, flag := range []string{"--bg", "--background", "--tmux=classic"} {
 			got := box.run(30*time.Second, "", "ccc", "--supervisor", "--", flag, "x")
-			if got.code != 2 || !strings.Contains(got.stderr, "\n     "+hint) || !strings.Contains(got.stderr, "/supervisor on") || box.read("../fake/agent-1/args") != "" {
+			if got.code != 2 || !strings.Contains(got.stderr, "\n     "+hint) || !strings.Contains(got.stderr, "/supervisor on") || box.read("../fake/agent-1.args") != "" {
 				t.Errorf("%+v, want a hint at %q", got, hint)
 			}
 		}
 		if hint != "start it without --supervisor" {
-			box.launch()
-			os.RemoveAll(filepath.Join(box.home, "../fake/agent-1"))
+			box.prepare()
+			box.forget("agent-1")
 		}
 	}
 	if got := box.run(30*time.Second, "", "ccc", "--supervisor", "-p", "--", "--bg"); got.code != 0 {
@@ -144,7 +171,11 @@ func TestLaunch(t *testing.T) {
 			if test.config != "" {
 				box.write(".claude/ccc.json", 0o600, test.config)
 			}
-			got := box.run(30*time.Second, "", append([]string{"ccc"}, strings.Fields(test.args)...)...)
+			args := strings.Fields(test.args)
+			_, got := box.plan(args...)
+			if test.passed != "" { // a launch, and not a refusal
+				got = box.run(30*time.Second, "", append([]string{"ccc"}, args...)...)
+			}
 			if got.code != test.code {
 				t.Errorf("got %+v, want exit %d", got, test.code)
 			}
@@ -157,11 +188,11 @@ func TestLaunch(t *testing.T) {
 			if test.code == 0 {
 				call = "version-1"
 			}
-			if box.read("../fake/agent-1/env") != "" {
+			if box.environment("agent-1") != "" {
 				call = "agent-1"
 			}
-			expectIs(t, "what claude got", strings.Join(strings.Fields(box.read("../fake/"+call+"/args")), " "), test.passed)
-			env := "\n" + box.read("../fake/"+call+"/env")
+			expectIs(t, "what claude got", strings.Join(strings.Fields(box.read("../fake/"+call+".args")), " "), test.passed)
+			env := box.environment(call)
 			for _, want := range strings.Fields(test.env) {
 				name, unwanted := strings.CutPrefix(want, "!")
 				if strings.Contains(env, "\n"+name) == unwanted || strings.Count(env, "\n"+strings.SplitAfter(name, "=")[0]) > 1 {
@@ -202,27 +233,27 @@ func TestLaunchOutput(t *testing.T) {
 
 // A first word with white space in it is a prompt, and the lines that ccc proposes work as they stand.
 func TestLaunchPrompt(t *testing.T) {
+	box := newFakeBox(t)
 	for _, prompt := range []string{"fix the bug", "fix\nit", "修复\u3000它"} {
 		for _, args := range [][]string{{prompt}, {"--supervisor", prompt}, {prompt, "-p"}, {"--supervisor", "--", prompt}} {
-			box := newFakeBox(t)
-			got := box.run(30*time.Second, "", append([]string{"ccc"}, args...)...)
-			if passed := box.read("../fake/agent-1/args"); got.code != 0 || !strings.HasPrefix(passed, prompt+"\n") ||
-				strings.Contains(got.stderr, "Supervisor mode enabled") != (args[0] == "--supervisor") {
-				t.Errorf("%q: claude got %q: %+v", args, passed, got)
+			l, got := box.plan(args...)
+			if got.code != 0 || l.command[0] != prompt || l.supervisor != (args[0] == "--supervisor") {
+				t.Errorf("%q: claude gets %q: %+v", args, l.command, got)
 			}
 		}
 	}
 	for _, args := range [][]string{{"fix it", "--supervisor"}, {"-p", "fix it", "--supervisor"}, {"--supervisor", "it's"}, {"-p", "--supervisor", "--", "it's"},
 		{"--supervisor", "fix", "it"}, {"--supervisor", "review", "it's"}, {"--supervisor", "pay", "$5", "it's"}, {"supervisr", "it's", "-p"}} {
-		box := newFakeBox(t)
-		got := box.run(30*time.Second, "", append([]string{"ccc"}, args...)...)
+		_, got := box.plan(args...)
 		_, line, proposed := strings.Cut(strings.TrimSpace(got.stderr), ": ccc --supervisor ")
 		if line, _, _ = strings.Cut(line, "\n"); got.code != 2 || !proposed {
 			t.Fatalf("%q: %+v", args, got)
 		}
-		got = box.run(30*time.Second, "", "sh", "-c", "ccc --supervisor "+line)
-		if passed := box.read("../fake/agent-1/args"); got.code != 0 || !strings.Contains(passed, "fix it\n") && !strings.Contains(passed, "it's\n") || !strings.Contains(got.stderr, "Supervisor mode enabled") {
-			t.Errorf("%s: claude got %q: %+v", line, passed, got)
+		words := box.run(60*time.Second, "", "sh", "-c", `printf '%s\0' `+line).stdout
+		l, got := box.plan(append([]string{"--supervisor"}, strings.Split(strings.TrimSuffix(words, "\x00"), "\x00")...)...)
+		prompt := func(word string) bool { return strings.HasSuffix(word, "fix it") || strings.HasSuffix(word, "it's") }
+		if got.code != 0 || !slices.ContainsFunc(l.command, prompt) || !l.supervisor {
+			t.Errorf("%s: claude gets %q: %+v", line, l.command, got)
 		}
 	}
 }
@@ -232,32 +263,31 @@ func TestLaunchPrompt(t *testing.T) {
 func TestLaunchOffersEnglish(t *testing.T) {
 	const offer = "For English"
 	for _, test := range []struct {
-		vars, config string
-		offered      bool
+		vars, config, lines string // separated by |
+		offered             bool
 	}{
-		{"LANG=", "", true}, {"LANG=C.UTF-8", "", true}, {"LC_ALL=POSIX", "", true}, {"LANG=C", `{"supervisor":{}}`, true},
-		{"LANG=C", `{"language":"zh"}`, false}, {"LANG=C", `{"language":"en"}`, false}, {"LANG=zh_CN.UTF-8", "", false}, {"LANG=en_US.UTF-8", "", false},
+		{"LANG=C.UTF-8", "", "ccc status|ccc --supervisor -p hi|ccc demo", true},
+		{"LANG=", "", "ccc status", true}, {"LC_ALL=POSIX", "", "ccc status", true}, {"LANG=C", `{"supervisor":{}}`, "ccc status", true},
+		{"LANG=C", `{"language":"zh"}`, "ccc status|ccc --supervisor -p hi", false}, {"LANG=C", `{"language":"en"}`, "ccc status", false},
+		{"LANG=zh_CN.UTF-8", "", "ccc status", false}, {"LANG=en_US.UTF-8", "", "ccc status", false},
 	} {
 		box := newFakeBox(t)
 		box.vars = append(box.vars, test.vars)
 		if test.config != "" {
 			box.write(".claude/ccc.json", 0o600, test.config)
 		}
-		for _, line := range []string{"ccc status", "ccc --supervisor -p hi", "ccc demo"} {
-			if line == "ccc demo" && test.vars != "LANG=C.UTF-8" { // which takes seconds
-				continue
-			}
+		for line := range strings.SplitSeq(test.lines, "|") {
 			got := box.run(60*time.Second, "", strings.Fields(line)...)
 			if offered := strings.Count(got.stderr, offer); got.code != 0 || strings.Contains(got.stdout, offer) || offered > 1 || (offered == 1) != test.offered {
 				t.Errorf("%s %s: %s: %+v", test.vars, test.config, line, got)
 			}
 		}
+		if !strings.Contains(test.lines, "demo") {
+			continue
+		}
 		for _, line := range []string{"ccc -p hi", "ccc status --json", "ccc log", "ccc verdict"} {
 			got := box.run(60*time.Second, "", strings.Fields(line)...)
 			expectNotIn(t, line, got.stdout+got.stderr, offer)
-		}
-		if !test.offered || test.config != "" {
-			continue
 		}
 		// A provider that the command line names needs no word, current_provider has one.
 		box.write(".claude/ccc.json", 0o600, `{"current_provider":"a","providers":{"a":{}}}`)
@@ -303,7 +333,7 @@ func TestLaunchKeepsPrompt(t *testing.T) {
 		if own {
 			box.write("../work/SUPERVISOR.md", 0o600, "Be kind.")
 		}
-		box.launch()
+		box.prepare()
 		if created := box.read(".claude/SUPERVISOR.md") != ""; created == own {
 			t.Errorf("the project has one: %v, created: %v", own, created)
 		}
@@ -454,7 +484,7 @@ func TestLaunchUnprepared(t *testing.T) {
 	} {
 		box := newFakeBox(t)
 		got := box.run(30*time.Second, "", "sh", "-c", damage+"; exec ccc --supervisor -p hi")
-		if got.code != 1 || got.stdout != "" || !strings.Contains(got.stderr, strings.Replace(want, "HOME", box.home, 1)) || box.read("../fake/agent-1/args") != "" || box.settings() != noFile {
+		if got.code != 1 || got.stdout != "" || !strings.Contains(got.stderr, strings.Replace(want, "HOME", box.home, 1)) || box.read("../fake/agent-1.args") != "" || box.settings() != noFile {
 			t.Errorf("%s: %+v", damage, got)
 		}
 	}
@@ -462,7 +492,7 @@ func TestLaunchUnprepared(t *testing.T) {
 	box.write(".claude/ccc.json", 0o600, `{"providers":{"a":{"env":{"ANTHROPIC_BASE_URL":"https://a"}}}}`)
 	for _, flag := range []string{"--bg", "--background"} {
 		got := box.run(30*time.Second, "", "ccc", "a", "--", flag, "x")
-		if got.code != 2 || got.stdout != "" || !strings.Contains(got.stderr, "not that of a\n     start it without --bg, or without a provider\n") || box.read("../fake/agent-1/args") != "" {
+		if got.code != 2 || got.stdout != "" || !strings.Contains(got.stderr, "not that of a\n     start it without --bg, or without a provider\n") || box.read("../fake/agent-1.args") != "" {
 			t.Errorf("%s: %+v", flag, got)
 		}
 	}
@@ -482,7 +512,7 @@ func TestUninstallUnremovable(t *testing.T) {
 		"rm ~/.claude/SUPERVISOR.md; mkdir ~/.claude/SUPERVISOR.md": {"removing HOME/.claude/SUPERVISOR.md: ", "settings.json: removed"},
 	} {
 		box := newFakeBox(t)
-		box.launch()
+		box.prepare()
 		box.ordinary()
 		got := box.run(30*time.Second, "", "sh", "-c", damage+"; ccc uninstall --purge; code=$?; chmod -R u+rwx ~/.claude; exit $code")
 		if got.code != 1 || !strings.Contains(got.stderr, strings.Replace(test.stderr, "HOME", box.home, 1)) || !strings.Contains(got.stdout, test.stdout) || strings.Contains(got.stdout, "ccc: removed") || strings.Contains(got.stdout, "files removed") {

@@ -383,7 +383,7 @@ func TestFirstWord(t *testing.T) {
 			t.Errorf("%s: %+v, want %q", line, got, want)
 		}
 	}
-	if got := box.run(10*time.Second, "", "ccc"); got.code != 0 || box.read("../fake/agent-1/env") == "" || len(box.files()) != 0 {
+	if got := box.run(10*time.Second, "", "ccc"); got.code != 0 || box.environment("agent-1") == "" || len(box.files()) != 0 {
 		t.Errorf("without a word: %+v", got)
 	}
 }

@@ -325,10 +325,10 @@ func TestInstructionsOfNow(t *testing.T) {
 	box.submit("fix it")
 	box.write("../work/SUPERVISOR.md", 0o600, "THE NEW ONES")
 	box.stop("")
-	expectIn(t, "what the reviewer is told", box.read("../fake/reviewer-1/args"), "THE NEW ONES")
+	expectIn(t, "what the reviewer is told", box.read("../fake/reviewer-1.args"), "THE NEW ONES")
 	os.Remove(path)
 	box.stop("")
-	expectNotIn(t, "without the file what the reviewer is told", box.read("../fake/reviewer-2/args"), "THE")
+	expectNotIn(t, "without the file what the reviewer is told", box.read("../fake/reviewer-2.args"), "THE")
 	expectIn(t, "the log", box.log(), "prompt_source="+path, "prompt_source="+builtinSource)
 	expectIn(t, "ccc log", box.run(10*time.Second, "", "ccc", "log", testSession).stdout, "提示词：SUPERVISOR.md\n", "提示词："+say(builtinPrompt)+"\n")
 }
@@ -349,7 +349,7 @@ func TestRequestOfModeAndTime(t *testing.T) {
 		box := newHookBox(t)
 		box.write(".claude/ccc.json", 0o600, fmt.Sprintf(`{"supervisor":{"timeout_seconds":%d}}`, test.timeout))
 		box.stop(test.members)
-		request := box.read("../fake/reviewer-1/stdin")
+		request := box.read("../fake/reviewer-1.stdin")
 		if strings.Contains(request, say(sectionPlan)) != test.inPlan || !regexp.MustCompile(test.time).MatchString(request) {
 			t.Errorf("%s: the request is %s", test.members, request)
 		}
@@ -511,14 +511,14 @@ func TestRequestOutcomes(t *testing.T) {
 	}
 	turn("fix it")
 	turn("serve it", `"background_tasks":[{"id":"b1","status":"running"}],"session_crons":[{"id":"c1"}]`)
-	request := box.read("../fake/reviewer-2/stdin")
+	request := box.read("../fake/reviewer-2.stdin")
 	expectIn(t, "the request", request, say(sectionTasks, `[{"id":"b1","status":"running"}]`), say(sectionCrons, `[{"id":"c1"}]`))
 	turn("fail it")
 	turn("add tests")
 	turn("and docs", `"stop_hook_active":false`, `"stop_hook_active":true`)
 	turn("thanks")
 	heading := say(sectionRequests) + "\n\n" + say(requestsJudged) + "\n\n[1] " + say(remarkPassed) + " fix it\n\n"
-	expectIn(t, "while nothing else has ended the request", box.read("../fake/reviewer-4/stdin"), heading+"[2] serve it\n\n[3] fail it\n\n[4] add tests\n\n## ")
+	expectIn(t, "while nothing else has ended the request", box.read("../fake/reviewer-4.stdin"), heading+"[2] serve it\n\n[3] fail it\n\n[4] add tests\n\n## ")
 	ended := heading
 	for i, words := range []string{"serve it", "fail it", "add tests", "and docs"} {
 		remark := remarkPassed
@@ -527,7 +527,7 @@ func TestRequestOutcomes(t *testing.T) {
 		}
 		ended += fmt.Sprintf("[%d] %s %s\n\n", i+2, say(remark), words)
 	}
-	expectIn(t, "behind an approval and the limit the request", box.read("../fake/reviewer-6/stdin"), ended+"[6] thanks\n")
+	expectIn(t, "behind an approval and the limit the request", box.read("../fake/reviewer-6.stdin"), ended+"[6] thanks\n")
 	expectIs(t, "what is told elsewhere", strings.Join(box.lastRecord().Requests, "|"), "fix it|serve it|fail it|add tests|and docs|thanks")
 }
 
@@ -565,7 +565,7 @@ func TestRequestOfWordsOnly(t *testing.T) {
 			members += "," + box.transcript(chain(c.lines))
 		}
 		box.hook(box.event(c.event, members))
-		request := box.read("../fake/reviewer-1/stdin")
+		request := box.read("../fake/reviewer-1.stdin")
 		expectIs(t, c.name+": words only", strings.Contains(request, say(sectionWordsOnly)), c.want)
 		expectIs(t, c.name+": how to run commands", strings.Contains(request, "## 运行命令"), !c.want)
 	}
@@ -581,7 +581,7 @@ func TestRequestComparesWithCommit(t *testing.T) {
 		}
 		box.submit("fix it")
 		box.stop("")
-		request := box.read("../fake/reviewer-1/stdin")
+		request := box.read("../fake/reviewer-1.stdin")
 		expectIs(t, "after "+script, strings.Contains(request, say(sectionCompare, compareExample(tryCommand()))), want)
 		expectIs(t, "after "+script+" BASE is named", strings.Contains(request, "BASE"), want)
 		expectIn(t, "the request", request, tryExample(tryCommand()))

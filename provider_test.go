@@ -13,8 +13,13 @@ import (
 
 // agentEnv returns the values that claude got for a variable, as its launch had it.
 func (box *sandbox) agentEnv(name string) (values []string) {
-	for line := range strings.Lines(box.read("../fake/agent-1/env")) {
-		if value, ok := strings.CutPrefix(strings.TrimSuffix(line, "\n"), name+"="); ok {
+	return valuesOf(strings.Split(box.environment("agent-1"), "\n"), name)
+}
+
+// valuesOf returns the values of a variable in an environment.
+func valuesOf(env []string, name string) (values []string) {
+	for _, entry := range env {
+		if value, ok := strings.CutPrefix(entry, name+"="); ok {
 			values = append(values, value)
 		}
 	}
@@ -37,7 +42,7 @@ func TestProviderEnvironment(t *testing.T) {
 	} {
 		expectEqual(t, name, box.agentEnv(name), want)
 	}
-	expectNotIn(t, "claude's command line", box.read("../fake/agent-1/args"), "--settings", "SECRET")
+	expectNotIn(t, "claude's command line", box.read("../fake/agent-1.args"), "--settings", "SECRET")
 }
 
 // A settings file whose env would win over the provider stops the launch.
@@ -75,7 +80,11 @@ func TestProviderConflicts(t *testing.T) {
 				test.file += "/file"
 			}
 			box.write("../work/"+test.file, 0o600, test.text)
-			got := box.run(10*time.Second, "", "ccc", "kimi", "-p", "hi")
+			run := func() commandResult { _, got := box.plan("kimi", "-p", "hi"); return got }
+			if test.file == managed { // which only another process has elsewhere
+				run = func() commandResult { return box.run(10*time.Second, "", "ccc", "kimi", "-p", "hi") }
+			}
+			got := run()
 			if test.want == "" {
 				if got.code != 0 {
 					t.Errorf("got %+v", got)
@@ -86,7 +95,7 @@ func TestProviderConflicts(t *testing.T) {
 			if got.code != 1 || !strings.Contains(got.stderr, path+": "+test.want) || strings.Contains(got.stderr, "SECRET") || got.stdout != "" {
 				t.Errorf("got %+v, want %s: %s", got, path, test.want)
 			}
-			if box.read("../fake/agent-1/args") != "" || box.read(".claude/ccc.json") != twoProviders || len(box.files()) > 2 {
+			if box.read("../fake/agent-1.args") != "" || box.read(".claude/ccc.json") != twoProviders || len(box.files()) > 2 {
 				t.Errorf("claude was started, or something written: %q", box.files())
 			}
 		})
@@ -152,8 +161,9 @@ func TestProviderWithoutToken(t *testing.T) {
 	} {
 		box := newFakeBox(t)
 		box.write(".claude/ccc.json", 0o600, `{"providers":{"a":{"env":{`+env+`}}}}`)
-		if got := box.run(10*time.Second, "", "ccc", "a", "-p", "hi"); got.code != 0 || !slices.Equal(box.agentEnv("ANTHROPIC_AUTH_TOKEN"), want) {
-			t.Errorf("%s: got %+v, the token is %q, want %q", env, got, box.agentEnv("ANTHROPIC_AUTH_TOKEN"), want)
+		l, got := box.plan("a", "-p", "hi")
+		if token := valuesOf(l.env, "ANTHROPIC_AUTH_TOKEN"); got.code != 0 || !slices.Equal(token, want) {
+			t.Errorf("%s: got %+v, the token is %q, want %q", env, got, token, want)
 		}
 	}
 }
@@ -199,13 +209,17 @@ func TestAttribution(t *testing.T) {
 			box.write(".claude/settings.json", 0o600, test.settings)
 			box.write("../work/.claude/settings.json", 0o600, test.project)
 			box.write(".claude/ccc.json", 0o600, "{"+strings.TrimPrefix(test.config, ",")+"}")
-			got := box.run(30*time.Second, "", slices.Concat([]string{"ccc", "--supervisor"}, test.args, []string{"--", "hi"})...)
-			if value := box.agentEnv("CLAUDE_CODE_ATTRIBUTION_HEADER"); got.code != 0 || !slices.Equal(value, test.want) {
+			args := slices.Concat([]string{"--supervisor"}, test.args, []string{"--", "hi"})
+			l, got := box.plan(args...)
+			if value := valuesOf(l.env, attributionVariable); got.code != 0 || !slices.Equal(value, test.want) {
 				t.Errorf("got %+v, the variable is %q, want %q", got, value, test.want)
 			}
-			if reviewed := len(box.timelineVerdicts()) == 1; !reviewed {
-				t.Error("not reviewed")
+			if name != "token" && name != "login" { // which stand for all: a session has what was planned, and is reviewed
+				return
 			}
+			got = box.run(30*time.Second, "", append([]string{"ccc"}, args...)...)
+			expectEqual(t, "the variable in claude", box.agentEnv(attributionVariable), test.want)
+			expectIs(t, fmt.Sprintf("the reviews of %+v", got), len(box.timelineVerdicts()), 1)
 		})
 	}
 }
@@ -251,7 +265,7 @@ func TestProviderOfReviewer(t *testing.T) {
 	}
 	box.vars = append(box.vars, "KEY_B=KEY-B")
 	box.run(30*time.Second, "", "ccc", "a", "--supervisor", "-p", "hi")
-	env := "\n" + box.read("../fake/reviewer-1/env")
+	env := box.environment("reviewer-1")
 	expectIn(t, "the reviewer's environment", env, "\nANTHROPIC_BASE_URL=https://b\n", "\nANTHROPIC_API_KEY=KEY-B\n")
 	// The session may be older than what is in the files now.
 	box.reviews(allows(""))
@@ -268,11 +282,11 @@ func TestProviderOfReviewer(t *testing.T) {
 		got := box.run(10*time.Second, `{"session_id":"`+testSession+`","hook_event_name":"Stop"}`, "sh", "-c", "cd "+dir+" && exec ccc supervisor-hook")
 		const named = "no review: settings override the provider b, or send it what is yours:\n     "
 		if !strings.Contains(got.stderr, named+filepath.Join(box.work, ".claude/settings.json")+": apiKeyHelper\n     take supervisor.provider out of ccc.json, or take that out there:\n") ||
-			box.read("../fake/reviewer-2/env") != "" {
+			box.environment("reviewer-2") != "" {
 			t.Errorf("in %s: got %+v", dir, got)
 		}
 	}
-	if strings.Contains(env, "TOKEN-A") || !strings.Contains(box.read("../fake/agent-1/env"), "ANTHROPIC_AUTH_TOKEN=TOKEN-A") {
+	if strings.Contains(env, "TOKEN-A") || !strings.Contains(box.environment("agent-1"), "ANTHROPIC_AUTH_TOKEN=TOKEN-A") {
 		t.Error("the session's token reached the reviewer, or not the agent")
 	}
 }
@@ -292,13 +306,13 @@ func TestProviderOfReviewerFromEnvironment(t *testing.T) {
 		for _, command := range []string{"ccc a --supervisor -p hi", "ccc a -p '/supervisor fix it'"} {
 			t.Run(name+strings.Fields(command)[2], func(t *testing.T) {
 				box := newFakeBox(t)
-				box.launch() // the hooks are there
+				box.prepare() // the hooks are there
 				box.vars = append(box.vars, "ANTHROPIC_API_KEY=KEY-GIVEN", "KEY_B=KEY-GIVEN")
 				box.write(".claude/ccc.json", 0o600, `{"supervisor":{"provider":"`+test.own+`"},"providers":{"a":{"env":{"ANTHROPIC_BASE_URL":"https://a",`+
 					test.session+`}},"b":{"env":{"ANTHROPIC_BASE_URL":"https://b","ANTHROPIC_AUTH_TOKEN":"`+test.reviewer+`"}}}}`)
 				box.reviews(fakeReview{runs("env >$HOME/reviewers"), decides(true, "")})
 				got := box.run(30*time.Second, "", "sh", "-c", command)
-				reviewer := box.read("../fake/reviewer-1/env")
+				reviewer := box.environment("reviewer-1")
 				if reached := strings.Contains(reviewer, "ANTHROPIC_AUTH_TOKEN=KEY-GIVEN\n"); reached != (test.refused == "") || strings.Contains(reviewer, "-A\n") {
 					t.Errorf("%+v, the reviewer had\n%s", got, reviewer)
 				}
@@ -311,7 +325,7 @@ func TestProviderOfReviewerFromEnvironment(t *testing.T) {
 						t.Errorf("%s holds the key", file)
 					}
 				}
-				expectNotIn(t, "what was printed, and the arguments", said+box.read("../fake/reviewer-1/args")+box.read("../fake/agent-1/args"), "KEY-GIVEN")
+				expectNotIn(t, "what was printed, and the arguments", said+box.read("../fake/reviewer-1.args")+box.read("../fake/agent-1.args"), "KEY-GIVEN")
 			})
 		}
 	}
@@ -320,12 +334,12 @@ func TestProviderOfReviewerFromEnvironment(t *testing.T) {
 // Without the variable a token of the session's provider does not take its place.
 func TestProviderOfReviewerUnset(t *testing.T) {
 	box := newFakeBox(t)
-	box.launch()
+	box.prepare()
 	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"provider":"b"},"providers":{"a":{"env":{"ANTHROPIC_AUTH_TOKEN":"TOKEN-A"}},
 		"b":{"env":{"ANTHROPIC_BASE_URL":"https://b","ANTHROPIC_AUTH_TOKEN":"${ANTHROPIC_AUTH_TOKEN}"}}}}`)
 	box.run(30*time.Second, "", "ccc", "a", "-p", "/supervisor fix it")
 	if records := box.onlyTimeline(); len(records) == 0 || !strings.Contains(records[len(records)-1].Error, "${ANTHROPIC_AUTH_TOKEN}, which a session of provider a") ||
-		box.read("../fake/reviewer-1/env") != "" {
+		box.environment("reviewer-1") != "" {
 		t.Errorf("%+v", records)
 	}
 }
@@ -348,7 +362,7 @@ func TestProviderRefusedKey(t *testing.T) {
 		box.vars = append(box.vars, "ANTHROPIC_API_KEY=sk-ant-0123456789-0123456789-x", "CLAUDE_CODE_ENTRYPOINT="+test.entrypoint, "CCC_PROVIDER="+test.provider)
 		box.write(".claude.json", 0o600, test.account)
 		box.stop(`"stop_hook_active":false`)
-		env := box.read("../fake/reviewer-1/env")
+		env := box.environment("reviewer-1")
 		if passed := strings.Contains(env, "ANTHROPIC_API_KEY="); env == "" || passed != test.passed {
 			t.Errorf("%+v: the key was passed on: %v", test, passed)
 		}
@@ -379,9 +393,9 @@ func TestProviderSecrets(t *testing.T) {
 			t.Errorf("%s holds a secret", name)
 		}
 	}
-	records, _ := filepath.Glob(filepath.Join(box.home, "../fake/*/*"))
+	records, _ := filepath.Glob(filepath.Join(box.home, "../fake/*-*.*"))
 	for _, path := range records {
-		if text, _ := os.ReadFile(path); strings.Contains(string(text), "SECRET") && filepath.Base(path) != "env" {
+		if text, _ := os.ReadFile(path); strings.Contains(string(text), "SECRET") && filepath.Ext(path) != ".env" {
 			t.Errorf("%s holds a secret", path)
 		}
 	}

@@ -391,9 +391,9 @@ func TestRedactedWhereShown(t *testing.T) {
 	}
 	answer, _, _ := strings.Cut(back.stdout, `"systemMessage"`)
 	expectIn(t, "what the agent gets", answer, feedback, both)
-	expectIn(t, "the request", box.read("../fake/reviewer-1/stdin"), prompt, "done "+both)
+	expectIn(t, "the request", box.read("../fake/reviewer-1.stdin"), prompt, "done "+both)
 	failed := box.stop(path)
-	expectIn(t, "the next request", box.read("../fake/reviewer-2/stdin"), both+"\n")
+	expectIn(t, "the next request", box.read("../fake/reviewer-2.stdin"), both+"\n")
 	shown.WriteString(back.stderr + failed.stdout + failed.stderr)
 	view := func(want string, args ...string) {
 		t.Helper()

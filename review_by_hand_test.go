@@ -85,7 +85,7 @@ func TestByHandElsewhere(t *testing.T) {
 	side := box.gitIn(box.work, "cd ../side && echo mine >b && git add b && git commit -qm mine && pwd -P")
 	got := box.gitIn(side, "ccc review 2>&1")
 	expectIn(t, "the review", got, ", "+side+"): ", "Review approved")
-	expectIn(t, "the request", box.read("../fake/reviewer-2/stdin"), "A b\n", "some of it may be older", "The user asked for this review")
+	expectIn(t, "the request", box.read("../fake/reviewer-2.stdin"), "A b\n", "some of it may be older", "The user asked for this review")
 }
 
 // What it prints of a request, a call and the feedback has no secret; the reviewer gets the request as it came.
@@ -101,7 +101,7 @@ func TestByHandRedacted(t *testing.T) {
 		expectIn(t, "what it is about", got.stderr, "use ***")
 		expectNotIn(t, want, got.stdout+got.stderr, aSecret)
 	}
-	expectIn(t, "the request", box.read("../fake/reviewer-1/stdin"), "use "+aSecret)
+	expectIn(t, "the request", box.read("../fake/reviewer-1.stdin"), "use "+aSecret)
 }
 
 // Which provider it asks: the reviewer's own, the session's, the flag's, current_provider, which alone is told;

@@ -292,9 +292,9 @@ func TestWorktree(t *testing.T) {
 	if got := box.hook(event); decided(got.stdout) != blockNotYet {
 		t.Fatalf("%+v", got)
 	}
-	expectIs(t, "the reviewer's directory", strings.TrimSpace(box.read("../fake/reviewer-1/cwd")), tree)
-	expectIn(t, "the request", box.read("../fake/reviewer-1/stdin"), "worktree 里工作："+tree, "主目录 "+box.work)
-	expectIn(t, "the reviewer's command line", box.read("../fake/reviewer-1/args"), "--add-dir\n"+box.work+"\n")
+	expectIs(t, "the reviewer's directory", strings.TrimSpace(box.read("../fake/reviewer-1.cwd")), tree)
+	expectIn(t, "the request", box.read("../fake/reviewer-1.stdin"), "worktree 里工作："+tree, "主目录 "+box.work)
+	expectIn(t, "the reviewer's command line", box.read("../fake/reviewer-1.args"), "--add-dir\n"+box.work+"\n")
 }
 
 // Where the agent stands in another repository, or the project is named by a link, the project is reviewed.
@@ -307,8 +307,8 @@ func TestNoWorktree(t *testing.T) {
 		check(t, os.Symlink(box.work, filepath.Join(root, "link")))
 		box.vars = append(box.vars, "CLAUDE_PROJECT_DIR="+filepath.Join(root, project), "CCC_SUPERVISOR=1")
 		box.hook(strings.Replace(box.event("Stop", ""), box.work, filepath.Join(root, cwd), 1))
-		expectIs(t, project, strings.TrimSpace(box.read("../fake/reviewer-1/cwd")), box.work)
-		if request := box.read("../fake/reviewer-1/stdin"); strings.Contains(request, "worktree") || !strings.Contains(request, "Agent 的当前目录") {
+		expectIs(t, project, strings.TrimSpace(box.read("../fake/reviewer-1.cwd")), box.work)
+		if request := box.read("../fake/reviewer-1.stdin"); strings.Contains(request, "worktree") || !strings.Contains(request, "Agent 的当前目录") {
 			t.Errorf("%s: the request is %s", project, request)
 		}
 	}
@@ -316,7 +316,7 @@ func TestNoWorktree(t *testing.T) {
 	// An event that does not say where the agent is: Claude Code runs the hook there.
 	box := newHookBox(t)
 	box.hook(`{"session_id":"` + testSession + `"}`)
-	if r := box.onlyTimeline(); r[0].Project != box.work || !strings.Contains(box.read("../fake/reviewer-1/stdin"), "Agent 的当前目录："+box.work) {
+	if r := box.onlyTimeline(); r[0].Project != box.work || !strings.Contains(box.read("../fake/reviewer-1.stdin"), "Agent 的当前目录："+box.work) {
 		t.Errorf("%+v", r)
 	}
 }
@@ -333,7 +333,7 @@ func TestSessionsModelAndDirectories(t *testing.T) {
 	command := userLine("1", "", "<command-name>/add-dir</command-name><command-args>"+dir("typed")+"</command-args>")
 	for i, id := range []string{"m-1[1m]", ""} {
 		box.stop(box.transcript(command, modelLine("2", "1", "m-0"), modelLine("3", "2", id), userLine("4", "3", "fix it"), agentLine("5", "4", "done")))
-		args := box.read(fmt.Sprintf("../fake/reviewer-%d/args", i+1))
+		args := box.read(fmt.Sprintf("../fake/reviewer-%d.args", i+1))
 		if !strings.Contains(args, "--add-dir\n"+dir("launch")+"\n"+dir("typed")+"\n") || strings.Contains(args, dir("gone")) || strings.Contains(args, dir("launch/x")) || strings.Contains(args, "relative\n") {
 			t.Errorf("%s: arguments %s", id, args)
 		}
@@ -352,7 +352,7 @@ func TestSessionsModelAndDirectories(t *testing.T) {
 	} {
 		box.write(".claude/ccc.json", 0o600, test.config)
 		box.stop(box.transcript(lines...))
-		args := box.read(fmt.Sprintf("../fake/reviewer-%d/args", i+3))
+		args := box.read(fmt.Sprintf("../fake/reviewer-%d.args", i+3))
 		if args == "" || !strings.Contains(args, test.model) || strings.Contains(args, "--model") != (test.model != "") {
 			t.Errorf("%s: arguments %s", test.config, args)
 		}
@@ -391,16 +391,16 @@ func TestWayTaken(t *testing.T) {
 			if way := records[len(records)-1].Way; way != test.want {
 				t.Errorf("%q, want %q", way, test.want)
 			}
-			if hasSchema := strings.Contains(box.read("../fake/reviewer-1/args"), "--json-schema"); hasSchema == (test.want == "cache") {
+			if hasSchema := strings.Contains(box.read("../fake/reviewer-1.args"), "--json-schema"); hasSchema == (test.want == "cache") {
 				t.Errorf("with a schema: %v", hasSchema)
 			}
-			if args := box.read("../fake/reviewer-1/args"); name == "model variable" && !strings.Contains(args, "--model\nclaude-sonnet-4-6\n") {
+			if args := box.read("../fake/reviewer-1.args"); name == "model variable" && !strings.Contains(args, "--model\nclaude-sonnet-4-6\n") {
 				t.Errorf("the reviewer has another model: %s", args)
 			}
 			box.vars = append(box.vars, "CLAUDE_CODE_ATTRIBUTION_HEADER=0", "CCC_CACHE=line") // as in a terminal that the session opened
 			if got := box.run(30*time.Second, "", "ccc", "review", "--json").stdout; strings.Contains(got, `"way":"cache"`) != (name == "forced") {
 				t.Errorf("a review by hand: %s", got)
-			} else if env := box.read("../fake/reviewer-2/env"); env == "" || strings.Contains(env, "ATTRIBUTION_HEADER") {
+			} else if env := box.environment("reviewer-2"); env == "" || strings.Contains(env, "ATTRIBUTION_HEADER") {
 				t.Errorf("a review by hand leaves out the line that a login is billed by: %s", env)
 			}
 		})
@@ -413,7 +413,7 @@ func TestLaunchAddDirs(t *testing.T) {
 	box.write("../other/x", 0o600, "")
 	other := filepath.Join(filepath.Dir(box.home), "other")
 	box.run(30*time.Second, "hello", "ccc", "--supervisor", "--", "-p", "--add-dir", "../other", "--verbose")
-	expectIn(t, "the reviewer's command line", box.read("../fake/reviewer-1/args"), "--add-dir\n"+other+"\n")
+	expectIn(t, "the reviewer's command line", box.read("../fake/reviewer-1.args"), "--add-dir\n"+other+"\n")
 	box.claudeIs(`printf %s "$CCC_ADD_DIRS" >"$HOME/dirs"`)
 	box.run(30*time.Second, "", "ccc", "--supervisor", "--", "a", "--add-dir", "../other", "/b", "--verbose", "c", "--add-dir=/d", "e", "--", "--add-dir", "/f")
 	expectIs(t, "the directories", box.read("dirs"), other+"\n/b\n/d")
@@ -439,7 +439,7 @@ func TestReviewersServers(t *testing.T) {
 			member = box.transcript(strings.Split(strings.ReplaceAll(userLine("1", "", "fix it")+"\n"+agentLine("2", "1", "done"), "2.1.332", test.version), "\n")...)
 		}
 		box.stop(member)
-		args := box.read("../fake/reviewer-1/args")
+		args := box.read("../fake/reviewer-1.args")
 		if strings.Contains(args, "--strict-mcp-config\n") != test.strict || strings.Contains(args, `"mcp__*"`) != test.asks || !strings.Contains(args, `"ask":["CronCreate",`) {
 			t.Errorf("%+v: arguments %s", test, args)
 		}
@@ -507,7 +507,7 @@ func TestReviewOfOldClient(t *testing.T) {
 	box := newHookBox(t)
 	lines := userLine("1", "", "fix it") + "\n" + agentLine("2", "1", "done")
 	got := box.stop(box.transcript(strings.Split(strings.ReplaceAll(lines, "2.1.332", "2.1.199"), "\n")...))
-	if got.code != 0 || got.stdout != "" || !strings.Contains(got.stderr, "Claude Code 2.1.199 太旧，至少要 2.1.200：claude update / npm install -g") || box.read("../fake/reviewer-1/args") != "" {
+	if got.code != 0 || got.stdout != "" || !strings.Contains(got.stderr, "Claude Code 2.1.199 太旧，至少要 2.1.200：claude update / npm install -g") || box.read("../fake/reviewer-1.args") != "" {
 		t.Errorf("%+v", got)
 	}
 }
@@ -560,7 +560,7 @@ func TestWithoutVerdict(t *testing.T) {
 		}
 		expectEnd(t, name, got, 0, want, "")
 		expectIn(t, name, got.stdout, stop.shown)
-		request := box.read(fmt.Sprintf("../fake/reviewer-%d/stdin", i+1))
+		request := box.read(fmt.Sprintf("../fake/reviewer-%d.stdin", i+1))
 		expectIs(t, name+": the form is repeated", strings.Contains(request, repeated), stop.repeated)
 	}
 	var recorded []string
@@ -622,8 +622,8 @@ func TestNothingRedacted(t *testing.T) {
 		got := box.stop(`"last_assistant_message":` + string(encodeJSON(code+" it is")))
 		expectEnd(t, "the stop", got, 0, string(encodeJSON(blocked(code)))+"\n", "")
 	}
-	expectIn(t, "the request", box.read("../fake/reviewer-2/stdin"), "to kimi-k2-thinking", "\n+"+code+"\n", "\n+MODEL=kimi-k2-thinking\n", code+" it is", "上次反馈\n"+code)
-	expectNotIn(t, "the request", box.read("../fake/reviewer-2/stdin"), "***")
+	expectIn(t, "the request", box.read("../fake/reviewer-2.stdin"), "to kimi-k2-thinking", "\n+"+code+"\n", "\n+MODEL=kimi-k2-thinking\n", code+" it is", "上次反馈\n"+code)
+	expectNotIn(t, "the request", box.read("../fake/reviewer-2.stdin"), "***")
 }
 
 // The reviewer's words are cut in the timeline, and shown whole as they come.

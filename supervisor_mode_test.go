@@ -77,7 +77,7 @@ func TestSwitchInSession(t *testing.T) {
 	if got.code != 0 || !strings.Contains(got.stdout, "已关闭") || strings.Count(got.stdout, "Stop hook feedback: add tests") != 1 {
 		t.Errorf("got %+v", got)
 	}
-	expectIn(t, "the request", box.read("../fake/reviewer-1/stdin"), "[1] do more\n\n[2] /supervisor finish it\n")
+	expectIn(t, "the request", box.read("../fake/reviewer-1.stdin"), "[1] do more\n\n[2] /supervisor finish it\n")
 	for _, mode := range []string{"on", "off"} {
 		expectIn(t, "the log", box.log(), " switched session_id=", " mode="+mode+" by=/supervisor\n")
 		expectIn(t, "the timeline", string(encodeJSON(box.onlyTimeline())), `"Kind":"switch","Project":"`+box.work+`","Review":"","Prompt":"","Mode":"`+mode+`","By":"/supervisor"`)
@@ -364,10 +364,10 @@ func TestObserve(t *testing.T) {
 			box.submit("thanks") // beyond which it holds
 			box.reviews(allows(""))
 			box.stop("")
-			expectIn(t, "the next request", box.read("../fake/reviewer-3/stdin"), "## Previous feedback\nadd tests", sectionUnseen.en)
+			expectIn(t, "the next request", box.read("../fake/reviewer-3.stdin"), "## Previous feedback\nadd tests", sectionUnseen.en)
 			box.submit("more")
 			box.stop("")
-			expectNotIn(t, "a request behind an approval", box.read("../fake/reviewer-4/stdin"), "add tests", sectionUnseen.en)
+			expectNotIn(t, "a request behind an approval", box.read("../fake/reviewer-4.stdin"), "add tests", sectionUnseen.en)
 			box.reviews(blocks("add docs"))
 			box.stop("")
 			box.installHooks()

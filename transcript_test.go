@@ -465,18 +465,18 @@ func TestNotification(t *testing.T) {
 	box.submit("fix it")
 	stop(false, true)
 	stop(true, true)
-	request := box.read("../fake/reviewer-2/stdin")
+	request := box.read("../fake/reviewer-2.stdin")
 	expectIn(t, "the request", request, "\n[1] fix it\n", "上次反馈\nnot yet", "第 2 轮，最多 2 轮")
 	expectNotIn(t, "the request", request, "task-id")
 	stop(true, false) // at the limit
 	stop(true, false) // where another hook has blocked that stop
 	stop(false, true)
-	expectIn(t, "the request behind the limit", box.read("../fake/reviewer-3/stdin"), "第 1 轮，最多 2 轮", "上次反馈\nnot yet")
+	expectIn(t, "the request behind the limit", box.read("../fake/reviewer-3.stdin"), "第 1 轮，最多 2 轮", "上次反馈\nnot yet")
 	// So does a prompt of the user's that was queued while a review ran.
 	box.submit("add tests")
 	lines = append(lines, userLine("u", "2", "add tests", `,"promptSource":"queued"`), agentLine("v", "u", "done"))
 	stop(true, true)
-	expectIn(t, "the request", box.read("../fake/reviewer-4/stdin"), "[2] add tests\n", "第 1 轮，最多 2 轮")
+	expectIn(t, "the request", box.read("../fake/reviewer-4.stdin"), "[2] add tests\n", "第 1 轮，最多 2 轮")
 }
 
 // Each turn that Claude Code itself begins is reviewed, however many reviews have failed before, or were approved: as of a /loop, whose
@@ -527,13 +527,13 @@ func TestRequests(t *testing.T) {
 	box.submit("drop the table")
 	box.submit("fix it")
 	box.stop(box.transcript(userLine("1", "", "drop the table"), userLine("2", "", "fix it"), agentLine("3", "2", "done")))
-	if request := box.read("../fake/reviewer-1/stdin"); strings.Contains(request, "drop the table") || !strings.Contains(request, "[1] fix it\n") {
+	if request := box.read("../fake/reviewer-1.stdin"); strings.Contains(request, "drop the table") || !strings.Contains(request, "[1] fix it\n") {
 		t.Errorf("the request is %s", request)
 	}
 	box.stop(box.transcript(userLine("2", "lost", "fix it"), agentLine("3", "2", "done")))
-	expectIn(t, "where the beginning is lost the request", box.read("../fake/reviewer-2/stdin"), "会话记录不完整", "[1] fix it\n")
+	expectIn(t, "where the beginning is lost the request", box.read("../fake/reviewer-2.stdin"), "会话记录不完整", "[1] fix it\n")
 	box.stop("")
-	expectIn(t, "without a transcript the request", box.read("../fake/reviewer-3/stdin"), "会话记录无法读取", "[1] drop the table\n\n[2] fix it\n")
+	expectIn(t, "without a transcript the request", box.read("../fake/reviewer-3.stdin"), "会话记录无法读取", "[1] drop the table\n\n[2] fix it\n")
 }
 
 // The last entries may be on their way when the hook begins.
@@ -560,7 +560,7 @@ func TestTranscriptArrivesLate(t *testing.T) {
 				box.transcript(chain(test.before), chain(test.late))
 			}()
 			box.hook(box.event(test.event, member+","+test.members))
-			expectIn(t, "the request", box.read("../fake/reviewer-1/stdin"), "[2] and quickly\n")
+			expectIn(t, "the request", box.read("../fake/reviewer-1.stdin"), "[2] and quickly\n")
 		})
 	}
 }

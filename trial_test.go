@@ -14,7 +14,7 @@ import (
 
 // calls counts the calls of the fake claude of that kind.
 func (box *sandbox) calls(kind string) int {
-	found, _ := filepath.Glob(filepath.Join(box.home, "../fake", kind+"-*"))
+	found, _ := filepath.Glob(filepath.Join(box.home, "../fake", kind+"-*.args"))
 	return len(found)
 }
 
@@ -39,7 +39,8 @@ func TestTrialRefused(t *testing.T) {
 		args, variable, file, content, project string // project is its settings.json
 		code                                   int
 		names                                  string
-		tried                                  bool
+		tried                                  bool // what else is refused is refused in the plan
+		started                                bool // it starts, which a trial alone can show
 	}
 	const muted, unmuting = `{"disableAllHooks":true}`, `{"disableAllHooks":false}`
 	const users, local, managed = ".claude/settings.json", "../work/.claude/settings.local.json",
@@ -80,14 +81,14 @@ func TestTrialRefused(t *testing.T) {
 		{file: local, content: muted, code: 1, names: "settings.local.json: disableAllHooks is true"},
 		{file: local, content: muted, project: unmuting, code: 1,
 			names: "settings.local.json: disableAllHooks is true"},
-		{file: local, content: unmuting, project: muted},
+		{file: local, content: unmuting, project: muted, started: true},
 		{file: managed, content: muted, code: 1, names: "managed.json: disableAllHooks is true"},
 		{file: "managed.d/own.json", content: muted, code: 1,
 			names: "managed.d/own.json: disableAllHooks is true"},
 		{args: "--settings|" + muted, code: 2, names: "--settings: disableAllHooks is true"},
 		{args: "--settings=../home/s.json", file: "s.json", content: muted, code: 2,
 			names: "--settings: disableAllHooks is true"},
-		{args: "--settings|" + muted + "|--settings|{}"},
+		{args: "--settings|" + muted + "|--settings|{}", started: true},
 		{args: "--settings|" + muted, project: unmuting, code: 2,
 			names: "--settings: disableAllHooks is true"},
 		{args: "--settings|" + unmuting, project: muted},
@@ -105,8 +106,8 @@ func TestTrialRefused(t *testing.T) {
 			names: "home/.claude/settings.json: disableAllHooks is true: claude was tried"},
 		{file: users, content: muted, project: unmuting, tried: true, code: 1,
 			names: "home/.claude/settings.json: disableAllHooks is true: claude was tried"},
-		{file: users, content: `{"allowManagedHooksOnly":true}`},
-		{file: ".claude/ccc.json", content: `{"settings":` + muted + `}`}, // comes behind ccc's own false
+		{file: users, content: `{"allowManagedHooksOnly":true}`, started: true},
+		{file: ".claude/ccc.json", content: `{"settings":` + muted + `}`, started: true}, // comes behind ccc's own false
 	}
 	for _, test := range rows {
 		t.Run(test.args+test.variable+test.file+test.content+test.project, func(t *testing.T) {
@@ -118,11 +119,20 @@ func TestTrialRefused(t *testing.T) {
 			if test.project != "" {
 				box.write("../work/.claude/settings.json", 0o600, test.project)
 			}
-			before := box.files()
 			args := strings.Split(test.args, "|")
 			if test.args == "" {
 				args = nil
 			}
+			// Only another process has its managed settings elsewhere, and another current directory.
+			needsProcess := strings.HasPrefix(test.file, "managed") || strings.Contains(test.args, "../")
+			if !test.tried && !test.started && !needsProcess {
+				_, got := box.plan(append([]string{"--supervisor", "-p", "hi"}, args...)...)
+				if got.code != test.code || !strings.Contains(got.stderr, test.names) {
+					t.Errorf("%+v", got)
+				}
+				return
+			}
+			before := box.files()
 			got := box.supervise(args...)
 			expectIs(t, "whether claude was tried", box.calls("trial") > 0, test.code == 0 || test.tried)
 			expectIs(t, "whether it started", box.calls("agent") > 0 &&
@@ -209,21 +219,21 @@ func TestTrial(t *testing.T) {
 	got := box.supervise("--add-dir", "/")
 	expectIs(t, "the exit code", got.code, 0)
 	expectNotIn(t, "stderr", got.stderr, "warning", say(tryingHooks))
-	expectIs(t, "the call", strings.ReplaceAll(box.read("../fake/trial-1/args"), "\n", " "),
+	expectIs(t, "the call", strings.ReplaceAll(box.read("../fake/trial-1.args"), "\n", " "),
 		"-p --strict-mcp-config --setting-sources user --no-session-persistence --settings "+
 			box.home+"/s.json /cost ")
-	expectIs(t, "where", strings.TrimSpace(box.read("../fake/trial-1/cwd")), dir)
-	env := box.read("../fake/trial-1/env")
+	expectIs(t, "where", strings.TrimSpace(box.read("../fake/trial-1.cwd")), dir)
+	env := box.environment("trial-1")
 	expectIn(t, "the environment", env, "\nCCC_TRIAL="+dir+"-answer-",
 		"\nCLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1\n", "\nDISABLE_AUTOUPDATER=1\n",
 		"ANTHROPIC_MODEL=m\n", "\nPWD="+dir+"\n", "\nCCC_PROVIDER=a\n")
-	expectNotIn(t, "the session's environment", box.read("../fake/agent-1/env"), "CCC_TRIAL=",
+	expectNotIn(t, "the session's environment", box.environment("agent-1"), "CCC_TRIAL=",
 		"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "DISABLE_AUTOUPDATER")
-	said := box.read("../fake/start-1/stdout") + box.read("../fake/start-1/stderr")
+	said := box.read("../fake/start-1.stdout") + box.read("../fake/start-1.stderr")
 	expectIs(t, "what the hook says", said, "")
-	expectIn(t, "and in the session", box.read("../fake/start-2/stdout"), "本会话受监督")
+	expectIn(t, "and in the session", box.read("../fake/start-2.stdout"), "本会话受监督")
 	expectIs(t, "the events in the log", strings.Count(box.log(), "event=SessionStart"), 1)
-	id := jsonOf(t, strings.TrimSpace(box.read("../fake/start-1/stdin"))).at("session_id").text
+	id := jsonOf(t, strings.TrimSpace(box.read("../fake/start-1.stdin"))).at("session_id").text
 	expectNotIn(t, "the log", box.log(), id)
 	expectIs(t, "the sessions", len(box.supervised()), 1)
 	entries, err := os.ReadDir(dir)
@@ -274,59 +284,65 @@ func TestTrialAnswered(t *testing.T) {
 func TestTrialRemembered(t *testing.T) {
 	box := newFakeBox(t)
 	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"try":false}}`)
-	box.vars = append(box.vars, testManagedVariable+"="+filepath.Join(box.home, "managed.json"))
-	launches, trials := 0, 0
-	launch := func(what string, tried bool, args ...string) {
+	box.vars = append(box.vars, testManagedVariable+"="+managedSettings) // where this process has them
+	start := func(what string, tried bool, args ...string) {
 		t.Helper()
-		launches++
-		if tried {
-			trials++
-		}
-		got := box.supervise(args...)
-		if got.code != 0 || box.calls("agent") != launches {
+		before := box.calls("trial")
+		if got := box.supervise(args...); got.code != 0 || !strings.Contains(got.stdout, "Done.\n") {
 			t.Errorf("%s: %+v", what, got)
 		}
-		expectIs(t, what+": how often claude was tried", box.calls("trial"), trials)
-		trials = box.calls("trial")
+		expectIs(t, what+": whether claude was tried", box.calls("trial") > before, tried)
 	}
-	launch("the first", true)
-	launch("the next", false)
+	plan := func(what string, isRemembered bool, args ...string) { // and remember it
+		t.Helper()
+		l, got := box.plan(append([]string{"--supervisor", "-p", "hi"}, args...)...)
+		expectIs(t, what+": the exit code", got.code, 0)
+		_, err := os.Stat(l.trial.memoryFile())
+		expectIs(t, what+": whether it is remembered", err == nil, isRemembered)
+		check(t, os.WriteFile(l.trial.memoryFile(), nil, 0o600))
+	}
+	start("the first", true)
+	start("the next", false)
 	for _, kept := range []string{"CLAUDE_CODE_SESSION_ID=x", "CLAUDE_CODE_SSE_PORT=1", "CLAUDE_PID=7",
 		"OTHER=x", "CCC_LAUNCH=x"} {
 		box.vars = append(box.vars, kept)
-		launch(kept, false)
+		plan(kept, true)
 	}
-	launch("another prompt", false, "--verbose")
+	plan("another prompt", true, "--verbose")
 	for _, variable := range []string{"CLAUDE_CODE_X=1", "ANTHROPIC_X=1", "DISABLE_X=1"} {
 		box.vars = append(box.vars, variable)
-		launch(variable, true)
-		launch(variable+" again", false)
+		plan(variable, false)
+		plan(variable+" again", true)
 	}
 	box.edit(".claude/settings.json", "{\n", "{ \n")
-	launch("settings.json", true)
-	box.write("managed.json", 0o600, "{}")
-	launch("managed settings", true)
-	box.write("managed.d/a.json", 0o600, "{}")
-	launch("more of them", true)
-	launch("--settings", true, "--settings", "{}")
-	launch("other --settings", true, "--settings", `{"model":"m"}`)
+	plan("settings.json", false)
+	plan("--settings", false, "--settings", "{}")
+	plan("other --settings", false, "--settings", `{"model":"m"}`)
 	box.write("s.json", 0o600, "{}")
-	launch("a file", true, "--settings", "../home/s.json")
-	launch("the same file", false, "--settings", box.home+"/s.json")
+	start("a file", true, "--settings", "../home/s.json")
+	plan("the same file", true, "--settings", box.home+"/s.json")
 	box.write("s.json", 0o600, "{ }")
-	launch("the file, changed", true, "--settings", "../home/s.json")
+	plan("the file, changed", false, "--settings", box.home+"/s.json")
 	box.vars = append(box.vars, "FAKE_CLAUDE_VERSION=2.1.330")
-	launch("another version", true)
+	plan("another version", false)
+	bin := filepath.Dir(box.program())
 	box.link(fakeClaude(), "../bin/other")
-	box.vars = append(box.vars, "CCC_CLAUDE=other")
-	launch("another claude", true)
+	box.vars = append(box.vars, "CCC_CLAUDE="+bin+"/other")
+	plan("another claude", false)
 	script := "exec " + fakeClaude() + ` "$@"`
-	box.vars = append(box.vars, "CCC_CLAUDE=claude")
+	box.vars = append(box.vars, "CCC_CLAUDE="+bin+"/claude")
 	box.claudeIs(script)
-	launch("a wrapper", true)
-	launch("the wrapper again", false)
+	plan("a wrapper", false)
+	plan("the wrapper again", true)
 	box.claudeIs("# edited\n" + script)
-	launch("the wrapper, edited", true)
+	start("the wrapper, edited", true)
+	box.vars = append(box.vars, testManagedVariable+"="+filepath.Join(box.home, "managed.json"))
+	start("another file of managed settings", true)
+	box.write("managed.json", 0o600, "{}")
+	start("managed settings", true)
+	box.write("managed.d/a.json", 0o600, "{}")
+	start("more of them", true)
+	trials := box.calls("trial")
 	for range 2 {
 		trials++
 		if got := box.run(60*time.Second, "", "ccc", "doctor"); got.code != 0 ||
@@ -537,14 +553,11 @@ func TestTrialUnwritable(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			box := newFakeBox(t)
-			box.launch()
+			box.prepare()
 			text := test.settings(box)
 			box.write("store/settings.json", 0o444, text)
 			check(t, os.Remove(filepath.Join(box.home, ".claude/settings.json")))
 			box.link("../store/settings.json", ".claude/settings.json")
-			for _, path := range box.answers() {
-				check(t, os.Remove(path))
-			}
 			before := box.calls("trial")
 			box.ordinary()
 			check(t, os.Chmod(filepath.Join(box.home, "store"), 0o500))
@@ -578,7 +591,7 @@ func TestTrialUnwritable(t *testing.T) {
 // A settings.json of 1.3's is brought up to date at the next launch, and doctor names what is missing before.
 func TestTrialUpgrade(t *testing.T) {
 	box := newFakeBox(t)
-	box.launch()
+	box.prepare()
 	complete := box.settings()
 	box.setSettings(string(dropJSON([]byte(complete), "hooks", eventStart)))
 	got := box.run(60*time.Second, "", "ccc", "doctor")

@@ -918,7 +918,7 @@ func TestTryNoCopy(t *testing.T) {
 	}
 	fix = strings.TrimSpace(fix) // "" where none is known
 	expectIn(t, "ccc log", box.ccc("log"), fix)
-	request := box.read("../fake/reviewer-1/stdin")
+	request := box.read("../fake/reviewer-1.stdin")
 	expectIs(t, "the request has the command for the user", fix != "" && strings.Contains(request, fix), false)
 }
 

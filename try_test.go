@@ -101,7 +101,7 @@ func TestTryOffered(t *testing.T) {
 		runs(try + ` 'cat notes.txt; echo changed >notes.txt; touch new; exit 3' >"$dir/ran"; ` + try + ` sleep 0.2; ` + try + ` --timeout 100ms 'sleep 5'`),
 		decides(false, "not yet")})
 	expectEnd(t, "the stop", box.stop(""), 0, blockNotYet, "")
-	args, request := box.read("../fake/reviewer-1/args"), box.read("../fake/reviewer-1/stdin")
+	args, request := box.read("../fake/reviewer-1.args"), box.read("../fake/reviewer-1.stdin")
 	expectIn(t, "the reviewer's command line", args, "--allowedTools\nRead\nBash("+try+":*)\n", reviewerSettings(try, []string{box.work}, false))
 	expectIn(t, "the request", request, "```sh\n"+tryExample(try)+"\n```")
 	expectNotIn(t, "the request", request, "什么也不能运行")
@@ -209,14 +209,14 @@ func TestTrySwitchedOff(t *testing.T) {
 	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"try":false}}`)
 	box.stop("")
 	box.expectNoCopy(t, errTryOff.zh)
-	expectNotIn(t, "the reviewer's environment", box.read("../fake/reviewer-1/env"), tryVariable)
+	expectNotIn(t, "the reviewer's environment", box.environment("reviewer-1"), tryVariable)
 	expectIn(t, "the answer", box.run(10*time.Second, "", "ccc", "doctor").stdout, "ok       copies: switched off")
 }
 
 // expectNoCopy checks a review in which nothing could be run, and that people are told why.
 func (box *sandbox) expectNoCopy(t *testing.T, why string) {
 	t.Helper()
-	args, request := box.read("../fake/reviewer-1/args"), box.read("../fake/reviewer-1/stdin")
+	args, request := box.read("../fake/reviewer-1.args"), box.read("../fake/reviewer-1.stdin")
 	expectNotIn(t, "the reviewer's command line", args, "--allowedTools", "excludedCommands")
 	expectIn(t, "the request", request, "没有一次性副本可用（原因："+why)
 	expectNotIn(t, "the request", request, tryCommand())
