@@ -198,7 +198,7 @@ func TestLookFails(t *testing.T) {
 // The files are compared with the commit that the look names, though HEAD moves under it.
 func TestLookOneCommit(t *testing.T) {
 	box := newFakeBox(t)
-	box.gitIn(box.work, "git init -q; git add .; git commit -qm first; git config user.name a; git config user.email a@example.com; echo b >b; git add b; git config filter.x.clean 'env -u GIT_INDEX_FILE -u GIT_OBJECT_DIRECTORY git commit -qm moved; cat'; echo 'c filter=x' >.git/info/attributes; echo c >c")
+	box.gitIn(box.work, "git init -q; git add .; git commit -qm first; git config user.name a; git config user.email a@example.com; echo b >b; git add b; git config filter.x.clean 'env -u GIT_INDEX_FILE -u GIT_OBJECT_DIRECTORY git commit -qm moved; cat'; mkdir .git/info; echo 'c filter=x' >.git/info/attributes; echo c >c")
 	head := box.gitIn(box.work, "git rev-parse HEAD")
 	l := takeLook(box.work, box.vars, time.Minute)
 	if l.Unseen != "" || l.Head != head || !l.Paths.has("b") {

@@ -5,6 +5,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -15,11 +16,12 @@ import (
 
 // wayPrelude is the project of each way: three files that a remote has.
 const wayPrelude = `git init -q --bare ../remote; git init -q; git remote add origin ../remote
-echo a >a; echo b >b; echo c >c; echo '*.log' >.gitignore; rm notes.txt; git add .; git commit -qm first; git push -q origin main; git remote set-head origin main`
+echo a >a; echo b >b; echo c >c; echo '*.log' >.gitignore; rm notes.txt; git add .; git commit -qm first; git push -q origin main; git remote set-head origin main
+git clone -q ../remote ../other; cd ../other; echo y >>b; git commit -qam y; git push -q origin main:refs/pull/1; rm -rf ../other`
 
-// theirs and lib are parts of scripts: somebody else pushes a line of b; the project has a submodule.
+// theirs and lib are parts of scripts: somebody else has pushed a line of b; the project has a submodule.
 const (
-	theirs = "git clone -q ../remote ../other; cd ../other; echo y >>b; git commit -qam y; git push -q origin main; cd ../work"
+	theirs = "git -C ../remote update-ref refs/heads/main refs/pull/1"
 	lib    = "git init -q ../lib; cd ../lib; echo l >l; git add .; git commit -qm l; cd ../work; git submodule --quiet add ../lib lib; git commit -qam lib; git push -q origin main"
 )
 
@@ -156,7 +158,8 @@ var ways = []way{
 		$ sed -i 1s/1/x/ b; git commit -qam x
 		ok
 		shown b
-		$ THEIRS; git pull -q --no-rebase --no-edit origin main
+		$ git clone -q ../remote ../other; cd ../other; echo y >>b; git commit -qam y; git push -q origin main; cd ../work
+		$ git pull -q --no-rebase --no-edit origin main
 		verdict changed b
 		review
 		shown b
@@ -170,13 +173,6 @@ var ways = []way{
 		verdict allow
 		$ echo 2 >>a; git commit -qa --amend -m more
 		verdict changed a`},
-	{"squashed", `
-		prompt
-		$ echo 1 >>a; git commit -qam x; echo 2 >>a; git commit -qam y
-		ok
-		shown a
-		$ git reset -q --soft HEAD~2; git commit -qm both
-		verdict allow`},
 	{"merged into main as one commit", `
 		prompt
 		$ git checkout -qb topic; echo 1 >>a; git commit -qam x; echo 1 >>b; git commit -qam y
@@ -362,12 +358,6 @@ var ways = []way{
 		ok
 		shown b ^a
 		verdict allow`},
-	{"the agent pushes its work, then stops", `
-		prompt
-		$ echo 1 >>a; git commit -qam x; git push -q origin main
-		ok
-		shown ^a
-		verdict allow`},
 	{"several remotes, of which one gets it", `
 		$ git init -q --bare ../fork; git remote add fork ../fork; git push -q fork main
 		prompt
@@ -479,12 +469,6 @@ var ways = []way{
 		ok
 		shown a
 		verdict allow`},
-	{"dirty files are changed and put back", `
-		$ echo u >>b
-		prompt
-		$ cp b b.old; echo 1 >>b; mv b.old b; echo 1 >>a
-		ok
-		shown a`},
 	{"dirty files that the agent changes further", `
 		$ echo u >>a; echo u >>b
 		prompt
@@ -756,13 +740,6 @@ var ways = []way{
 		shown ^a
 		$ git revert --no-edit HEAD
 		verdict changed a`},
-	{"reverted before the push", `
-		prompt
-		$ echo 1 >>a; git commit -qam x
-		ok
-		shown a
-		$ git revert --no-edit HEAD
-		verdict changed a`},
 	{"the agent reverts what a remote has", `
 		$ echo 1 >>a; git commit -qam x; git push -q origin main
 		prompt
@@ -795,12 +772,6 @@ var ways = []way{
 		shown a
 		$ git cherry-pick side
 		verdict changed c`},
-	{"the agent picks a commit", `
-		$ git checkout -qb side; echo s >>c; git commit -qam s; git checkout -q main
-		prompt
-		$ git cherry-pick side
-		ok
-		shown c`},
 	{"a commit of the agent's is picked onto another branch", `
 		prompt
 		$ echo 1 >>a; git commit -qam x
@@ -877,7 +848,7 @@ var ways = []way{
 		verdict allow
 		$ rm f7
 		verdict changed 超过 2000 个路径
-		$ touch f7; echo f >>.git/info/exclude; git commit -qam x
+		$ touch f7; mkdir .git/info; echo f >.git/info/exclude; git commit -qam x
 		verdict allow
 		prompt
 		$ echo 1 >>b
@@ -967,8 +938,10 @@ func TestWaysOfWorking(t *testing.T) {
 		t.Run(w.name, func(t *testing.T) {
 			box := newSandbox(t, fakeClaude())
 			state := filepath.Join(box.home, "state")
-			check(t, os.MkdirAll(state, 0o700))
-			box.gitIn(box.work, "rm notes.txt; cp -a "+first.work+"/. .; cp -a "+first.work+"/../remote ..")
+			check(t, errors.Join(os.Mkdir(state, 0o700), os.RemoveAll(box.work)))
+			for _, name := range []string{"work", "remote"} {
+				check(t, os.CopyFS(filepath.Join(box.home, "..", name), os.DirFS(filepath.Join(first.home, "..", name))))
+			}
 			p := &player{t: t, box: box, state: stateDir(state), session: "one", project: box.work, here: box.work, clock: time.Now().Add(-time.Hour)}
 			steps := strings.NewReplacer("THEIRS", theirs, "LIB", lib).Replace(w.steps)
 			for _, line := range strings.Split(strings.TrimSpace(steps), "\n") {

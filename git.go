@@ -197,6 +197,10 @@ func (g gitRunner) headAt(at time.Time) (commit string) {
 // those that since has: what was pulled, merged or rebased onto behind it, or pushed. Where git fails there
 // are none. "" is no commit.
 func (g gitRunner) onRemotes(since string, commits ...string) (shared []string) {
+	commits = slices.DeleteFunc(commits, func(commit string) bool { return commit == "" || commit == since })
+	if len(commits) == 0 {
+		return nil
+	}
 	branches, err := g.lines("", "for-each-ref", "--format=%(objectname)", "refs/remotes")
 	if err != nil || len(branches) == 0 {
 		return nil
@@ -204,13 +208,12 @@ func (g gitRunner) onRemotes(since string, commits ...string) (shared []string) 
 	slices.Sort(branches)
 	branches = slices.Compact(branches)
 	for _, commit := range commits {
-		if commit != "" {
-			bases, _ := g.lines("", append([]string{"merge-base", "--all", commit}, branches...)...)
-			shared = append(shared, bases...)
-		}
+		bases, _ := g.lines("", append([]string{"merge-base", "--all", commit}, branches...)...)
+		shared = append(shared, bases...)
 	}
 	return slices.DeleteFunc(shared, func(commit string) bool {
-		return since != "" && g.run("", io.Discard, "merge-base", "--is-ancestor", commit, since) == nil
+		return commit == since ||
+			since != "" && g.run("", io.Discard, "merge-base", "--is-ancestor", commit, since) == nil
 	})
 }
 

@@ -175,7 +175,9 @@ func endDescendants(self int, victims []int) {
 		for pid := 1; pid > 0 || errors.Is(err, syscall.EINTR); {
 			pid, err = syscall.Wait4(-1, nil, syscall.WNOHANG, nil)
 		}
-		victims = append(victims, descendants(self, processParents(self))...)
+		if !errors.Is(err, syscall.ECHILD) { // who has no child has no descendant
+			victims = append(victims, descendants(self, processParents(self))...)
+		}
 		isGone := func(pid int) bool { return syscall.Kill(pid, syscall.SIGKILL) != nil }
 		victims = slices.DeleteFunc(victims, isGone)
 		if len(victims) == 0 {

@@ -820,6 +820,7 @@ func (box *sandbox) gitIn(dir, script string) string {
 	cmd := exec.Command("/bin/sh", "-ec", script)
 	cmd.Dir = dir
 	cmd.Env = append(box.vars, "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@example.com", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@example.com")
+	cmd.Env = append(cmd.Env, "GIT_TEMPLATE_DIR=") // no samples of hooks
 	// Without maintenance a commit is one process, and not three.
 	settings := []string{"protocol.file.allow=always", "init.defaultBranch=main", "maintenance.auto=false", "gc.auto=0"}
 	for i, setting := range settings {

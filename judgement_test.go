@@ -163,12 +163,18 @@ func (c judgementCase) prepare(t *testing.T, dir string) (change judgedChange) {
 		return change
 	}
 	put(c.Before)
-	judgementGit(t, dir, "init", "-q")
+	put(map[string]string{".git/HEAD": "ref: refs/heads/main", ".git/refs/heads/.x": "", ".git/objects/.x": ""}) // as git init does
 	judgementGit(t, dir, "add", ".")
 	judgementGit(t, dir, "commit", "-qm", "before")
 	put(c.Dirty)
+	begin, err := os.ReadFile(filepath.Join(dir, ".git/refs/heads/main"))
+	check(t, err)
+	seen := look{tree: treeOf(dir), Head: strings.TrimSpace(string(begin))}
+	if c.Dirty != nil {
+		seen = takeLook(dir, os.Environ(), time.Minute)
+	}
 	past := new(history)
-	past.add(entry{Time: now(), Prompt: &prompt{Text: c.Prompts[0], Seen: takeLook(dir, os.Environ(), time.Minute)}})
+	past.add(entry{Time: now(), Prompt: &prompt{Text: c.Prompts[0], Seen: seen}})
 	put(c.Files)
 	if c.Commit {
 		judgementGit(t, dir, "commit", "-qam", "after")
@@ -413,13 +419,16 @@ func checkJudgements(t *testing.T, w judgeWords) {
 }
 
 // The request that is made of a case holds its requests with their remarks, what changed, that the agent plans, and how to run
-// something or that nothing can be run.
+// something or that nothing can be run. What changed is looked at in one language of each version: git knows none.
 func TestJudgementRequests(t *testing.T) {
 	for language, w := range judgeLanguages {
 		t.Run(language, func(t *testing.T) {
 			speakIn(t, w.in)
 			for name, c := range readJudgements(t, w.in) {
 				if c.inVersions {
+					if *c.AllowStop != (w.in == chinese) {
+						c.Before, c.Dirty = nil, nil
+					}
 					t.Run(name, func(t *testing.T) {
 						t.Parallel()
 						c.expectRequest(t, w)

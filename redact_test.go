@@ -317,15 +317,21 @@ func TestSecretValues(t *testing.T) {
 // A text of megabytes takes some seconds at most, whatever is in it.
 func TestRedactLinear(t *testing.T) {
 	redact := newRedactor([]string{"A_TOKEN=aaaaaaaaa1", "B_TOKEN=" + masked + "+abcd12+"})
-	size := 1 << 18
+	size := 1 << 16
 	if raceEnabled { // where all takes twenty times as long
-		size = 1 << 14
+		size = 1 << 12
 	}
 	for _, part := range []string{"a", "aaaaaaaaa1", "-----BEGIN PRIVATE" + " KEY-----", "-----END PRIVATE" + " KEY-----", run62(80, "x") + "\n", "key=", "token=token:", "eyJ", "eyJ.",
 		"a_", "://a:", "://a@", "https://hook/", "Bearer ", "+abcd12+", "gh" + "p_", "KEY", "A_KEY_", "keyKey", "\x1b[0m", `\n`, "= ", "a.b-c", "***", "AKIA", "sk-", "\n"} {
-		begun := time.Now()
-		got := redact(strings.Repeat(part, size/len(part)))
-		if took := time.Since(begun); took > 10*time.Second || !utf8.ValidString(got) {
+		took, text := time.Minute, strings.Repeat(part, size/len(part))
+		for tries := 0; took > time.Second && tries < 10; tries++ { // this machine may be busy; mostly it is some 20 ms
+			begun := time.Now()
+			if !utf8.ValidString(redact(text)) {
+				t.Errorf("%.40q: no UTF-8", part)
+			}
+			took = time.Since(begun)
+		}
+		if took > time.Second {
 			t.Errorf("%.40q: %v", part, took)
 		}
 	}

@@ -472,7 +472,7 @@ func TestPushHook(t *testing.T) {
 	for name, before := range map[string]string{
 		"a clone": "rm -rf .git/hooks", "a linked worktree": "git worktree add -q ../side; cd ../side",
 		"core.hooksPath": `git config core.hooksPath "$PWD/../my hooks"`,
-		"another hook":   `printf '#!/bin/sh\ncat >"$HOME/other"\n' >.git/hooks/pre-push`,
+		"another hook":   `mkdir -p .git/hooks; printf '#!/bin/sh\ncat >"$HOME/other"\n' >.git/hooks/pre-push`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			box := newHookBox(t)

@@ -205,7 +205,7 @@ func TestTryExit(t *testing.T) {
 		ignoring := box.finish(box.cmd([]string{"sh", "-c", `trap "" HUP; ccc try "sleep 0.5; echo on" & sleep 0.2; kill -HUP $!; wait $!`}))
 		expectEnd(t, "SIGHUP under nohup", ignoring, 0, "on\n", "")
 		// The timeout begins when the copy stands.
-		printed := strings.Fields(box.try("--timeout", "2s", "while date +%s%N; do sleep 0.01; done").stdout)
+		printed := strings.Fields(box.try("--timeout", "2s", "while date +%s%N; do sleep 0.1; done").stdout)
 		if len(printed) == 0 {
 			t.Fatal("the command did not run")
 		}
