@@ -82,6 +82,17 @@ func TestDoctorReviewersProvider(t *testing.T) {
 	doctor(1, "problem  provider: settings override the provider kimi, or send it what is yours: --settings: env.ANTHROPIC_MODEL\n         leave the provider out (ccc default --supervisor uses what the file says), or take that out there\n")
 }
 
+// What keeps a reviewer from working is a problem, as it is for a launch.
+func TestDoctorReviewer(t *testing.T) {
+	box := newFakeBox(t)
+	box.vars = append(box.vars, "ANTHROPIC_API_KEY=k", scrubVariable+"=1", "COLUMNS=1000")
+	const refused = "CLAUDE_CODE_SUBPROCESS_ENV_SCRUB is set, so claude would keep ANTHROPIC_API_KEY from it\n"
+	got := box.run(60*time.Second, "", "ccc", "doctor")
+	expectIs(t, "exit code", got.code, 1)
+	expectIn(t, "doctor", got.stdout, "problem  provider: "+refused)
+	expectIn(t, "a launch", box.run(60*time.Second, "", "ccc", "--supervisor", "--", "hi").stderr, "ccc: the reviewer: "+refused)
+}
+
 // doctorShell is what begins the scripts below: names for the files that they damage.
 const doctorShell = `config=$HOME/.claude/ccc.json settings=$HOME/.claude/settings.json state=$HOME/.claude/ccc shared=.claude/settings.json local=.claude/settings.local.json
 replace() { sed "s|$2|$3|" "$1" >changed && cat changed >"$1" && rm changed; }

@@ -152,6 +152,35 @@ func TestByHandProvider(t *testing.T) {
 	}
 }
 
+// A terminal may have what the launch of another session has left there, as the shell of a tmux has: its provider, what
+// that had set, its directories. A review gets nothing of it, and what is the user's own stays.
+func TestByHandTerminal(t *testing.T) {
+	for name, test := range map[string]struct {
+		vars string
+		want []string
+		not  []string
+	}{
+		"left by a session": {"CCC_PROVIDER=kimi ANTHROPIC_BASE_URL=http://127.0.0.1:9 ANTHROPIC_AUTH_TOKEN=t CCC_CACHE=line CCC_MODEL=m",
+			nil, []string{"CCC_PROVIDER", "ANTHROPIC_", "CCC_CACHE", "CCC_MODEL"}},
+		"the user's own": {"ANTHROPIC_API_KEY=k", []string{"\nANTHROPIC_API_KEY=k\n"}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			box := newHookBox(t)
+			talk := userLine("1", "", "do it") + "\n" + agentLine("2", "1", "done") + "\n"
+			box.write(".claude/projects/x/"+testSession+".jsonl", 0o600, strings.ReplaceAll(talk, `"/work"`, `"`+box.work+`"`))
+			box.vars = append(box.vars, strings.Fields(test.vars)...)
+			box.vars = append(box.vars, addDirsVariable+"="+box.home)
+			box.reviews(allows(""))
+			expectIs(t, "the exit code", box.run(30*time.Second, "", "ccc", "review").code, 0)
+			expectIn(t, "the reviewer's environment", box.environment("reviewer-1"), test.want...)
+			expectNotIn(t, "the reviewer's environment", box.environment("reviewer-1"), test.not...)
+			if test.want == nil {
+				expectNotIn(t, "its arguments", box.read("../fake/reviewer-1.args"), box.home+"\n")
+			}
+		})
+	}
+}
+
 // What is said while it reviews, and how it ends where it can't: an agent at work is told, a broken ccc.json and a session that is not there
 // are no refusal of the work.
 func TestByHandSays(t *testing.T) {

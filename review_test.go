@@ -1072,7 +1072,7 @@ func TestHookBegun(t *testing.T) {
 		lines = append(lines, e)
 	}))
 	r := lines[0].Review
-	if len(lines) != 2 || r.ID != given.ID || !r.Ended.IsZero() || r.Event != eventPreToolUse || r.Iteration != 2 || r.Limit != 10 || r.PromptSource != builtinSource || r.Process != selfName() || time.Until(r.Deadline).Round(time.Minute) != time.Hour ||
+	if len(lines) != 2 || r.ID != given.ID || !r.Ended.IsZero() || r.Event != eventPreToolUse || r.Iteration != 2 || r.Limit != 10 || r.PromptSource != builtinSource || r.Process != selfName() || time.Until(r.Deadline).Round(time.Minute) != time.Hour || r.Deadline.Location() != time.UTC || r.Deadline.Nanosecond()%1e6 != 0 ||
 		r.Question != "Which?" || r.LastMessage != cutMiddle(request.lastMessage, 2000) || strings.Join(r.Requests, "|") != "one|"+cutMiddle(request.requests[1].words, 4000) || r.Verdict != "" || lines[0].Project != h.project || lines[0].Time.IsZero() {
 		t.Errorf("%+v", r)
 	}
@@ -1087,6 +1087,7 @@ func TestHookBegun(t *testing.T) {
 		{stepCall, "Bash(cat " + aSecret + ")", "", "  · cat ***\n", `"tool":"Bash(cat ` + aSecret + `)"`}, {stepWords, "", "a " + aSecret + " " + strings.Repeat("x", 3000), "a *** " + strings.Repeat("x", 3000) + "\n", `"words":"a ` + aSecret + ` xx`},
 		{stepError, "Skill(" + aSecret + ")", "", "", `"tool":"Skill(` + aSecret + `)"`},
 		{stepCall, long, "", "  · " + strings.Repeat("y", 80) + "\n", `"tool":"` + long + `"`},
+		{stepCall, "Bash(cd /a/" + strings.Repeat("b", 80) + " && ccc try make)", "", "  · make\n", `"tool":"Bash(cd /a/` + strings.Repeat("b", 80) + ` && ccc try make)"`},
 		{stepRefused, strings.Replace(long, "y", "yz", 1), "", "  · 不许运行 yz" + strings.Repeat("y", 77) + "…\n", `"tool":"Bash(yz` + strings.Repeat("y", 77) + `…)"`},
 	} {
 		told := stderrOf(t, func() { h.noteStep(given, step{Kind: test.kind, Tool: test.tool, Words: test.words}) })
