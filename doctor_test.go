@@ -17,7 +17,7 @@ func newDoctorBox(t *testing.T) *sandbox {
 	t.Helper()
 	box := newFakeBox(t)
 	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"max_iterations":12,"try":false},"current_provider":"kimi","providers":{"kimi":{"env":{"ANTHROPIC_MODEL":"SECRET"}}}}`)
-	box.launch()
+	box.prepare()
 	for name, path := range map[string]string{"npm": "/bin/sh", "sudo": "/usr/bin/env"} {
 		box.link(path, "../bin/"+name)
 	}

@@ -31,6 +31,14 @@ func (box *sandbox) plan(args ...string) (*launch, commandResult) {
 	return l, commandResult{code: code, stderr: stderr.String()}
 }
 
+// prepare leaves what a supervised launch leaves, but for the answer of its trial.
+func (box *sandbox) prepare() {
+	box.t.Helper()
+	l, got := box.plan("--supervisor")
+	expectEnd(box.t, "the plan of a launch", got, 0, "", "")
+	check(box.t, l.write())
+}
+
 // A claude in PATH, or in CCC_CLAUDE, that is ccc itself is told of, once, at a launch and in a review.
 func TestLaunchOfItself(t *testing.T) {
 	for _, flag := range []string{"-p", "--supervisor"} {
@@ -84,7 +92,7 @@ func TestLaunchBackground(t *testing.T) {
 			}
 		}
 		if hint != "start it without --supervisor" {
-			box.launch()
+			box.prepare()
 			box.forget("agent-1")
 		}
 	}
@@ -325,7 +333,7 @@ func TestLaunchKeepsPrompt(t *testing.T) {
 		if own {
 			box.write("../work/SUPERVISOR.md", 0o600, "Be kind.")
 		}
-		box.launch()
+		box.prepare()
 		if created := box.read(".claude/SUPERVISOR.md") != ""; created == own {
 			t.Errorf("the project has one: %v, created: %v", own, created)
 		}
@@ -504,7 +512,7 @@ func TestUninstallUnremovable(t *testing.T) {
 		"rm ~/.claude/SUPERVISOR.md; mkdir ~/.claude/SUPERVISOR.md": {"removing HOME/.claude/SUPERVISOR.md: ", "settings.json: removed"},
 	} {
 		box := newFakeBox(t)
-		box.launch()
+		box.prepare()
 		box.ordinary()
 		got := box.run(30*time.Second, "", "sh", "-c", damage+"; ccc uninstall --purge; code=$?; chmod -R u+rwx ~/.claude; exit $code")
 		if got.code != 1 || !strings.Contains(got.stderr, strings.Replace(test.stderr, "HOME", box.home, 1)) || !strings.Contains(got.stdout, test.stdout) || strings.Contains(got.stdout, "ccc: removed") || strings.Contains(got.stdout, "files removed") {

@@ -306,7 +306,7 @@ func TestProviderOfReviewerFromEnvironment(t *testing.T) {
 		for _, command := range []string{"ccc a --supervisor -p hi", "ccc a -p '/supervisor fix it'"} {
 			t.Run(name+strings.Fields(command)[2], func(t *testing.T) {
 				box := newFakeBox(t)
-				box.launch() // the hooks are there
+				box.prepare() // the hooks are there
 				box.vars = append(box.vars, "ANTHROPIC_API_KEY=KEY-GIVEN", "KEY_B=KEY-GIVEN")
 				box.write(".claude/ccc.json", 0o600, `{"supervisor":{"provider":"`+test.own+`"},"providers":{"a":{"env":{"ANTHROPIC_BASE_URL":"https://a",`+
 					test.session+`}},"b":{"env":{"ANTHROPIC_BASE_URL":"https://b","ANTHROPIC_AUTH_TOKEN":"`+test.reviewer+`"}}}}`)
@@ -334,7 +334,7 @@ func TestProviderOfReviewerFromEnvironment(t *testing.T) {
 // Without the variable a token of the session's provider does not take its place.
 func TestProviderOfReviewerUnset(t *testing.T) {
 	box := newFakeBox(t)
-	box.launch()
+	box.prepare()
 	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"provider":"b"},"providers":{"a":{"env":{"ANTHROPIC_AUTH_TOKEN":"TOKEN-A"}},
 		"b":{"env":{"ANTHROPIC_BASE_URL":"https://b","ANTHROPIC_AUTH_TOKEN":"${ANTHROPIC_AUTH_TOKEN}"}}}}`)
 	box.run(30*time.Second, "", "ccc", "a", "-p", "/supervisor fix it")

@@ -260,7 +260,7 @@ func TestHookNotDoubled(t *testing.T) {
 		entry := `[{"type":"command","command":"` + command + `"}]`
 		box.setSettings(`{"hooks":{"Stop":[{"hooks":` + entry + `}],"PreToolUse":[{"matcher":"` + matcher + `","hooks":` + entry +
 			`}],"UserPromptSubmit":[{"hooks":` + entry + `}]}}`)
-		box.launch()
+		box.prepare()
 		if text := box.settings(); strings.Contains(text, command) || strings.Count(text, "supervisor-hook") != 4 {
 			t.Errorf("%s: doubled or not replaced:\n%s", command, text)
 		}
@@ -292,7 +292,7 @@ func TestHookSurvivesUpgrade(t *testing.T) {
 		return program
 	}
 	box.setSettings(`{"hooks":{"Stop":[{"hooks":[{"type":"command","command":"` + hookCommand(install("1.0")) + `"}]}]}}`)
-	box.launch()
+	box.prepare()
 	text := box.settings()
 	if strings.Count(text, `"`+hookCommand(link)+`"`) != 4 || strings.Contains(text, "Cellar") {
 		t.Fatalf("the hooks do not call the link:\n%s", text)
@@ -301,7 +301,7 @@ func TestHookSurvivesUpgrade(t *testing.T) {
 	os.RemoveAll(filepath.Join(prefix, "Cellar/1.0"))
 	box.vars = append(box.vars, "CCC_SUPERVISOR=1")
 	expectEnd(t, "after the upgrade", box.run(60*time.Second, box.event(eventStop, ""), "sh", "-c", hookCommand(link)), 0, blockNotYet, "")
-	if box.launch(); box.settings() != text {
+	if box.prepare(); box.settings() != text {
 		t.Errorf("the next launch wrote\n%s", box.settings())
 	}
 	expectIn(t, "doctor", box.run(60*time.Second, "", "ccc", "doctor").stdout, "ok       hooks: ")
@@ -346,7 +346,7 @@ func TestSettingsLinkInLinkedDirectory(t *testing.T) {
 		box.write("shared/settings.json", 0o600, mine) // where the link leads by its text
 		box.link("dotfiles/claude", ".claude")
 		box.link("../shared/settings.json", "dotfiles/claude/settings.json")
-		box.launch()
+		box.prepare()
 		if box.read("shared/settings.json") != mine || strings.Count(box.read("dotfiles/shared/settings.json"), "supervisor-hook") != 4 {
 			t.Errorf("another file was edited: %q", box.files())
 		}
@@ -420,7 +420,7 @@ func TestUninstall(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			box := newFakeBox(t)
 			box.setSettings(before)
-			box.launch()
+			box.prepare()
 			output := box.ccc("uninstall")
 			after, older := box.settings(), strings.Contains(before, "supervisor-hook")
 			if !older && usersPart(t, after) != usersPart(t, before) || older && (strings.Contains(after, "supervisor-hook") || strings.Contains(after, "[]") ||
@@ -509,7 +509,7 @@ func TestUninstallAfterEdits(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			box := newFakeBox(t)
 			box.setSettings(test.before)
-			box.launch()
+			box.prepare()
 			test.between(box)
 			if output := box.ccc("uninstall"); minified(box.settings()) != test.want {
 				t.Errorf("got\n%s\nwant\n%s\n%s", box.settings(), test.want, output)
@@ -525,7 +525,7 @@ func TestUninstallOlderRecord(t *testing.T) {
 	box.write(".claude/SUPERVISOR.md", 0o600, "as 1.2 wrote it")
 	box.write(".claude/.ccc-installed.json", 0o600, fmt.Sprintf(`{"places":[{"path":["model"],"raw":null,"wrote":"x"},{"path":["disableAllHooks"],"raw":"true","wrote":%q},`+
 		`{"path":["hooks"],"raw":null}],"files":{%q:%q}}`, checksum([]byte("false")), filepath.Join(box.home, ".claude/SUPERVISOR.md"), checksum([]byte("as 1.2 wrote it"))))
-	if box.launch(); box.read(".claude/SUPERVISOR.md") != defaultPrompt.zh {
+	if box.prepare(); box.read(".claude/SUPERVISOR.md") != defaultPrompt.zh {
 		t.Error("SUPERVISOR.md does not follow")
 	}
 	record := box.read(".claude/.ccc-installed.json")
@@ -550,7 +550,7 @@ func TestUninstallFilled(t *testing.T) {
 		box := newFakeBox(t)
 		box.setSettings(before)
 		box.write(".claude/ccc.json", 0o600, config)
-		box.launch()
+		box.prepare()
 		expectNotIn(t, "the record", box.read(".claude/.ccc-installed.json"), "SECRET", "places")
 		output := box.ccc("uninstall")
 		if minified(box.settings()) != want || strings.Contains(output, "SECRET") || box.read(".claude/ccc.json") != config {
@@ -574,7 +574,7 @@ func TestUninstallStopped(t *testing.T) {
 		{unreadable, "uninstall", ".ccc-installed.json"}, {unreadable, "--supervisor -p x", ".ccc-installed.json"},
 	} {
 		box := newFakeBox(t)
-		box.launch()
+		box.prepare()
 		test.damage(box)
 		files, text := box.files(), box.settings()
 		got := box.run(30*time.Second, "", append([]string{"ccc"}, strings.Fields(test.command)...)...)
@@ -652,7 +652,7 @@ func TestUninstallKept(t *testing.T) {
 			box.write(name, 0o600, test.before)
 		}
 		kept := test.before == test.launched
-		if box.launch(); box.read(name) != test.launched {
+		if box.prepare(); box.read(name) != test.launched {
 			t.Errorf("a launch left %.80q", box.read(name))
 		}
 		output := box.ccc("uninstall")
@@ -663,7 +663,7 @@ func TestUninstallKept(t *testing.T) {
 
 	// Nothing is kept because nobody reads what it says.
 	box := newFakeBox(t)
-	box.launch()
+	box.prepare()
 	box.run(10*time.Second, "", "sh", "-c", "{ sleep 0.2; ccc uninstall --purge; } | true")
 	if files := box.files(); len(files) > 0 {
 		t.Errorf("left: %q", files)
@@ -728,7 +728,7 @@ func FuzzUninstall(f *testing.F) {
 // review is given up before, and the user is told why.
 func TestHooksTimeoutInSettings(t *testing.T) {
 	box := newHookBox(t)
-	box.launch()
+	box.prepare()
 	box.setSettings(strings.ReplaceAll(box.settings(), `"timeout": 600`, `"timeout": 70e-1`))
 	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"timeout_seconds":1800}}`)
 	box.vars = append(box.vars, "CLAUDE_PROJECT_DIR="+box.work, "CCC_SUPERVISOR=1")

@@ -553,14 +553,11 @@ func TestTrialUnwritable(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			box := newFakeBox(t)
-			box.launch()
+			box.prepare()
 			text := test.settings(box)
 			box.write("store/settings.json", 0o444, text)
 			check(t, os.Remove(filepath.Join(box.home, ".claude/settings.json")))
 			box.link("../store/settings.json", ".claude/settings.json")
-			for _, path := range box.answers() {
-				check(t, os.Remove(path))
-			}
 			before := box.calls("trial")
 			box.ordinary()
 			check(t, os.Chmod(filepath.Join(box.home, "store"), 0o500))
@@ -594,7 +591,7 @@ func TestTrialUnwritable(t *testing.T) {
 // A settings.json of 1.3's is brought up to date at the next launch, and doctor names what is missing before.
 func TestTrialUpgrade(t *testing.T) {
 	box := newFakeBox(t)
-	box.launch()
+	box.prepare()
 	complete := box.settings()
 	box.setSettings(string(dropJSON([]byte(complete), "hooks", eventStart)))
 	got := box.run(60*time.Second, "", "ccc", "doctor")
