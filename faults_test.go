@@ -72,7 +72,7 @@ func TestFaultManyLaunches(t *testing.T) {
 	box.setSettings("{\n  \"mine\": 1\n}\n")
 	results := make(chan commandResult, 16)
 	for range 16 {
-		go func() { results <- box.run(120*time.Second, "", "ccc", "--supervisor", "-p", "hi") }()
+		go func() { results <- box.run(120*time.Second, "", "ccc", "--supervisor", "--", "--version") }()
 	}
 	for range 16 {
 		if got := <-results; got.code != 0 {

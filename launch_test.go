@@ -22,7 +22,9 @@ func (box *sandbox) plan(args ...string) (*launch, commandResult) {
 	if env.get(claudeVariable) == "" {
 		env = setEnv(env, claudeVariable, filepath.Join(box.home, "../bin/claude"))
 	}
-	l := &launch{dirs: dirs{env: env, self: box.program(), claude: claude, ccc: claude, state: stateDir(claude + "/ccc"), here: box.work}}
+	d := dirs{env: env, self: box.program(), claude: claude, ccc: claude, here: box.work}
+	d.state = stateDir(filepath.Join(claude, "ccc"))
+	l := &launch{dirs: d}
 	var err error
 	l.config, err = loadConfig(l.dirs)
 	check(box.t, err)
