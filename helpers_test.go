@@ -676,15 +676,8 @@ func (tty *terminal) rewind(prompt string) {
 // repository makes the working directory a git repository with one commit.
 func (box *sandbox) repository() {
 	box.t.Helper()
-	needGit(box.t)
-	for _, command := range []string{"init -q", "add .", "-c user.name=x -c user.email=x@x commit -qm x"} {
-		cmd := exec.Command("git", strings.Fields(command)...)
-		// An hour ago, as git tells what was before a request in whole seconds.
-		cmd.Dir, cmd.Env = box.work, append(os.Environ(), "HOME="+box.home, fmt.Sprintf("GIT_COMMITTER_DATE=%d +0000", time.Now().Add(-time.Hour).Unix()))
-		if out, err := cmd.CombinedOutput(); err != nil {
-			box.t.Fatal(err, string(out))
-		}
-	}
+	// An hour ago, as git tells what was before a request in whole seconds.
+	box.gitIn(box.work, fmt.Sprintf("git init -q; git add .; GIT_COMMITTER_DATE='%d +0000' git commit -qm x", time.Now().Add(-time.Hour).Unix()))
 }
 
 // golden compares got with a file of testdata/show.

@@ -73,7 +73,7 @@ func TestBadInput(t *testing.T) {
 			status = 1 | not a directory
 			log = 1 | not a directory
 			SESSION review = 4 | not a directory`},
-		{"2,001 files of the user's", first + "; for i in $(seq 2001); do echo $i >f$i; done", "echo 1 >>notes.txt; git commit -qam x", "echo x >f1", "", `
+		{"2,001 files of the user's", first + "; seq -f f%g 2001 | xargs touch", "echo 1 >>notes.txt; git commit -qam x", "echo x >f1", "", `
 			verdict = 3 changed | something has changed since (of over 2000 paths`},
 		{"no git", first, "echo 1 >>notes.txt; git commit -qam x", "PATH nogit", "", `
 			verdict = 3 changed | "git": executable file not found
