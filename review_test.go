@@ -1277,7 +1277,7 @@ func TestHookStopped(t *testing.T) {
 }
 
 // The model of a review is the session's, and of a reviewer with a provider of its own what that is asked for.
-func TestReviewersModel(t *testing.T) {
+func TestModelRecorded(t *testing.T) {
 	const own = `"providers":{"kimi":{"env":{"ANTHROPIC_BASE_URL":"http://127.0.0.1:9","ANTHROPIC_AUTH_TOKEN":"t","ANTHROPIC_MODEL":"kimi-k2.5"}}}`
 	for supervisor, want := range map[string]string{`{}`: "m-1", `{"provider":"kimi"}`: "kimi-k2.5", `{"provider":"kimi","model":"k2"}`: "k2"} {
 		t.Run(want, func(t *testing.T) {

@@ -610,7 +610,7 @@ func TestUninstallPurge(t *testing.T) {
 	box.vars = append(box.vars, "CCC_CONFIG_DIR="+box.home+"/own", "CCC_WORK_DIR="+box.home+"/work")
 	box.write("own/ccc.json", 0o600, "{}")
 	os.Mkdir(filepath.Join(box.home, ".claude"), 0o700)
-	box.prepare()
+	box.launch()
 	for _, name := range []string{"supervisor-x.json.bad", "hook-invocation.log.1", ".supervisor-x.json.ccc-tmp", "supervisor-x-prompt"} {
 		box.write("work/ccc/"+name, 0o600, "{}")
 	}
