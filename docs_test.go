@@ -75,6 +75,7 @@ var trailingComment = regexp.MustCompile(`(?m)[ \t]+# .*$`)
 // supervised session, with the stand-in for Claude Code. At the end of the guide ccc is gone. Each is played in one
 // language: TestPages holds the commands of the other to be the same.
 func TestPageCommands(t *testing.T) {
+	beside(t)
 	if _, err := os.Stat("/usr/bin/sha256sum"); err != nil {
 		t.Skip("the commands are shown for Linux")
 	}

@@ -178,6 +178,7 @@ func TestLinesRead(t *testing.T) {
 
 // A line of the limit is passed on, in one piece or in several; a longer one is dropped whole and told, and the next one read.
 func TestLinesLimit(t *testing.T) {
+	beside(t)
 	for _, test := range []struct {
 		size, pieces int
 		whole        bool

@@ -69,6 +69,7 @@ func TestExitCode(t *testing.T) {
 // A guard whose lifeline is cut, or that is told to end, ends all within a second, also what ignores SIGTERM; what heeds it has
 // the time to put away what it made.
 func TestGuardEnded(t *testing.T) {
+	beside(t)
 	const stubborn = "trap '' TERM\n%ssleep 100 & sleep 101"
 	const tidy = "trap 'echo >\"$HOME/tidy\"; exit 5' TERM\n%swhile :; do sleep 0.05; done"
 	for _, test := range []struct {
@@ -209,6 +210,7 @@ func TestNohup(t *testing.T) {
 
 // A verdict that comes when the user has pressed Esc, or when the client has been killed, is none: nobody hears it.
 func TestReviewUnheard(t *testing.T) {
+	beside(t)
 	t.Run("told to end behind the verdict", func(t *testing.T) {
 		box := newHookBox(t)
 		box.reviews(fakeReview{decides(true, ""), runs(`kill -TERM $(ps -o ppid= -p $PPID 2>/dev/null || cut -d' ' -f4 /proc/$PPID/stat); sleep 0.3`)})

@@ -775,6 +775,7 @@ func TestHookProject(t *testing.T) {
 // With review "work" only a stop behind a tool call, or a change of the working tree, is reviewed. What can't be known
 // counts as work. The stop that is left out leaves a line in the log and nothing else.
 func TestReviewWork(t *testing.T) {
+	beside(t)
 	const hi, before, called = "1 user hi | NEW", "1 user fix it | OLD; 2 call toolu_1; 3 agent done", "1 user hi | NEW; 2 call toolu_1; 3 agent hello"
 	for name, test := range map[string]struct {
 		lines    string

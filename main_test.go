@@ -79,7 +79,7 @@ func TestMain(m *testing.M) {
 	}
 	// Many tests wait for other processes most of the time.
 	flag.Parse()
-	if err := flag.Set("test.parallel", "8"); err != nil {
+	if err := flag.Set("test.parallel", "12"); err != nil {
 		panic(err)
 	}
 	reviewLookPatience = time.Minute

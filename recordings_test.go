@@ -235,6 +235,7 @@ func addShapes(found map[string]bool, way string, value any) {
 // The stand-in claude sends no event, line of a stream or entry of a transcript with a member that the real client of that
 // version does not have there, and leaves out no member of an event that ccc reads.
 func TestStandInAsRecorded(t *testing.T) {
+	beside(t)
 	versions, err := pinnedClients()
 	check(t, err)
 	for _, version := range versions {

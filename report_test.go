@@ -467,6 +467,7 @@ func hookLines(t *testing.T, page string) string {
 
 // README's line works wherever git looks for hooks, and behind a hook that is there already.
 func TestPushHook(t *testing.T) {
+	beside(t)
 	lines := hookLines(t, "README.md")
 	expectIs(t, "the lines of README-CN.md", hookLines(t, "README-CN.md"), lines)
 	for name, before := range map[string]string{

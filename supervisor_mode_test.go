@@ -326,6 +326,7 @@ func TestSwitchedOffBeforeVerdict(t *testing.T) {
 // An observed session is judged and never sent back, whoever said so: the user reads what the reviewer found, and so
 // does the next reviewer, who learns that the agent has not.
 func TestObserve(t *testing.T) {
+	beside(t)
 	const inFile, bySwitch = "supervisor.observe", "/supervisor observe"
 	for _, how := range []string{inFile, bySwitch} {
 		t.Run(how, func(t *testing.T) {
