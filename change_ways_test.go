@@ -990,7 +990,7 @@ func (p *player) play(line string) {
 		expectIn(t, "the request", p.request, rest)
 	case "verdict":
 		wanted, part, _ := strings.Cut(rest, " ")
-		stops, err := dirs{state: p.state, here: workingTree(p.project, p.here)}.judgedReviews(nil)
+		stops, err := dirs{state: p.state, here: workingTree(p.project, p.here)}.reviews(nil, sessionReview.countsAsStop)
 		check(t, err)
 		got, lines := answerNone, []string(nil)
 		if len(stops) > 0 {

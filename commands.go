@@ -96,8 +96,8 @@ Example: claude -p "fix the failing test" && ccc review && git push
 `},
 		{synopsis: "verdict [SESSION]", run: inProject(showVerdict),
 			group: "Evidence", sample: "ccc verdict", brief: "print the last verdict, for scripts",
-			gone: "--commit --pushed", instead: "a pre-push hook is one line: exec ccc verdict " +
-				"(ccc verdict || exit where others follow)", help: `
+			gone: "--commit --pushed", instead: "put ccc verdict || exit in the place of " +
+				"a pre-push hook's line with --pushed", help: `
 It prints a word for the last stop that was judged in this working tree, or for
 that of SESSION; which review it was, when, and why goes to stderr. Exit code:
 0 allow, 1 block, failed, limit, 3 none, reviewing, cancelled, changed, 2 no

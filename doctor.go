@@ -162,7 +162,11 @@ func (c *checkup) checkHooks() string {
 		return "not installed yet; the first ccc --supervisor adds them to " + path
 	case len(installed.missing) > 0:
 		missing := strings.Join(installed.missing, ", ")
-		return c.fault(problem, fmt.Errorf("ccc's for %s are missing in %s", missing, path), relaunch)
+		severity := problem
+		if missing == eventStart { // reviews go on without it
+			severity = warning
+		}
+		return c.fault(severity, fmt.Errorf("ccc's for %s are missing in %s", missing, path), relaunch)
 	}
 	for _, program := range installed.programs {
 		if at, err := exec.LookPath(program); err != nil {
@@ -172,6 +176,10 @@ func (c *checkup) checkHooks() string {
 			err := fmt.Errorf("%s calls %s, which is not this ccc, %s", path, program, c.self)
 			return c.fault(warning, err, relaunch)
 		}
+	}
+	if theirs := theirCommand(c.dirs, c.here); theirs != "" {
+		err := fmt.Errorf("/supervisor is a command of your own and goes to the model: %s", theirs)
+		return c.fault(warning, err, "it switches by ccc supervisor-mode then")
 	}
 	return path + " calls " + installed.programs[0]
 }

@@ -133,7 +133,7 @@ func TestDoctorMends(t *testing.T) {
 
 		{"problem  hooks: ", "ccc's for Stop, PreToolUse, UserPromptSubmit, SessionStart are missing", relaunch, `rm $settings`},
 		{"problem  hooks: ", "for PreToolUse", relaunch, `replace $settings '"AskUserQuestion"' '"Bash"'`},
-		{"problem  hooks: ", "for SessionStart are", relaunch, `replace $settings '"SessionStart"' '"Other"'`}, // of 1.3
+		{"warning  hooks: ", "for SessionStart are", relaunch, `replace $settings '"SessionStart"' '"Other"'`}, // of 1.3
 		{"problem  hooks: ", "/no/such/ccc", relaunch, `replace $settings '[^"]*bin/ccc' /no/such/ccc`},
 		{"problem  hooks: ", "permission denied", relaunch, `touch $HOME/ccc; replace $settings '[^"]*bin/ccc' $HOME/ccc`},
 		{"warning  hooks: ", "is not this ccc", relaunch, `printf '#!/bin/sh\nexec ccc "$@"\n' >$HOME/ccc; chmod 700 $HOME/ccc; replace $settings '[^"]*bin/ccc' $HOME/ccc`},
@@ -275,4 +275,15 @@ func TestDoctorWidth(t *testing.T) {
 	if edits != 2 || !strings.Contains(got.stdout, "\n         set it to false:\n         ${EDITOR:-vi} "+box.home) {
 		t.Errorf("%+v", got)
 	}
+}
+
+// A /supervisor of the user's own, or one of an older ccc that is not on record, is named: it goes to the model.
+func TestDoctorTheirCommand(t *testing.T) {
+	box := newFakeBox(t)
+	box.launch()
+	box.write(".claude/commands/supervisor.md", 0o600, "mine")
+	got := box.run(60*time.Second, "", "ccc", "doctor")
+	expectIs(t, "exit code", got.code, 0)
+	expectIn(t, "doctor", strings.Join(strings.Fields(got.stdout), " "), "warning hooks: /supervisor is a command of your own",
+		box.home+"/.claude/commands/supervisor.md it switches by ccc supervisor-mode then")
 }

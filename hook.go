@@ -64,7 +64,7 @@ func answerEvent(env environ, state string) (decision any, err error) {
 	d.here = cmp.Or(env.get(projectVariable), event.Cwd)
 	h := newHook(d, event)
 	operand, isCommand := slashCommand(event.Prompt)
-	isCommand = isCommand && event.HookEventName == eventPrompt && !commandIsTheirs(d, h.project)
+	isCommand = isCommand && event.HookEventName == eventPrompt && theirCommand(d, h.project) == ""
 	if h.state.modeIn(h.caller) == modeOff && !isCommand {
 		return nil, nil
 	}

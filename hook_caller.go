@@ -36,6 +36,18 @@ func clientAncestry() []process {
 	return chain
 }
 
+// claudeIn returns what reports whether a process runs claude, as env finds it or by its name.
+func claudeIn(env environ) func(process) bool {
+	claude, _ := findClaude(env)
+	return func(p process) bool { return filepath.Base(p.program) == "claude" || sameFile(p.program, claude) }
+}
+
+// statusAncestry is clientAncestry for a status line, which may be a script of the user's in any language.
+func statusAncestry(env environ) []process {
+	chain := clientAncestry()
+	return chain[max(0, slices.IndexFunc(chain, claudeIn(env))):]
+}
+
 // A caller is who has started a client or called ccc.
 type caller struct {
 	byAgent   bool      // a tool of an agent started it
@@ -52,16 +64,14 @@ type caller struct {
 func callerOf(chain []process, env environ) (c caller) {
 	c.asked, c.token = env.get(supervisorVariable), env.get(launchVariable)
 	launched, at := parseLaunchToken(c.token)
-	claude, _ := findClaude(env)
-	isClaude := func(p process) bool {
-		return p.name == launched || filepath.Base(p.program) == "claude" || sameFile(p.program, claude)
-	}
+	isClaude := claudeIn(env)
+	isClient := func(p process) bool { return p.name == launched || isClaude(p) }
 	for i, p := range chain {
 		switch {
 		case p.name == launched:
 			c.launched = at
 		case p.marked:
-			c.byAgent = !p.terminal || slices.ContainsFunc(chain[i+1:], isClaude)
+			c.byAgent = !p.terminal || slices.ContainsFunc(chain[i+1:], isClient)
 		default:
 			continue
 		}

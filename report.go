@@ -76,7 +76,8 @@ func showReport(c *invocation, d dirs) error {
 	if err != nil {
 		return err
 	}
-	judged := slices.DeleteFunc(slices.Clone(reviews), func(s sessionReview) bool { return !s.isJudged() })
+	isNoStop := func(s sessionReview) bool { return !s.countsAsStop() }
+	judged := withoutTakenBack(slices.DeleteFunc(slices.Clone(reviews), isNoStop))
 	if len(judged) == 0 {
 		judged = reviews // as one by hand that failed, which ccc verdict passes over
 	}

@@ -378,7 +378,7 @@ func statusline(stdin io.Reader, d dirs) (string, error) {
 	known := d.state.session(input.SessionID)
 	s := summarize(known, config)
 	state, _ := known.readState()
-	present := state.modeIn(callerOf(clientAncestry(), d.env)).under(config.Supervisor.Observe)
+	present := state.modeIn(callerOf(statusAncestry(d.env), d.env)).under(config.Supervisor.Observe)
 	isOn := present != modeOff
 	hooks, err := findHooks(d)
 	switch {

@@ -291,11 +291,12 @@ func TestVerdictOfTree(t *testing.T) {
 	box.timelineOf("b0", running)
 	expect("", "reviewing\n", "审查 正在进行，已 90 分", 3)
 	check(t, os.Remove(filepath.Join(box.home, ".claude/ccc/supervisor-b0-events.jsonl")))
-	// A newer prompt of its own session takes back what came before it, one of another session does not.
+	// A newer prompt of its own session takes back what came before it, and no older session answers then; one of another
+	// session takes nothing back.
 	box.timelineOf("b3", record{Time: now(), Kind: kindPrompt, Project: box.work, Prompt: "more", look: look{tree: tree{Top: box.work}}})
 	expect("", "block\n", "审查：退回", 1)
 	box.timelineOf("b1", stop(box.work, time.Minute, verdictBlock), record{Time: now(), Kind: kindPrompt, Prompt: "more"})
-	expect("", "allow\n", alone, 0)
+	expect("", "none\n", nobody, 3)
 	expect("b1", "none\n", nobody, 3)
 	expect("a b", "", "ccc: verdict: unexpected argument", 2)
 	box.write(".claude/ccc/supervisor-new-events.jsonl/x", 0o600, "") // a directory in the place of the file
@@ -340,6 +341,19 @@ func TestVerdictOfWorktree(t *testing.T) {
 	expect(side, "", "reviewing", 3, "")
 	box.write("../fake/go", 0o600, "")
 	<-done
+}
+
+// A status line that is a script of the user's, in whatever language, is the client's, though it has the mark of what an
+// agent's tools start.
+func TestStatuslineScript(t *testing.T) {
+	box := newShowBox(t, 80)
+	box.installHooks()
+	box.vars = append(box.vars, "CCC_SUPERVISOR=1")
+	box.write("../work/line.sh", 0o700, "#!/bin/sh\ntitle=$(cat)\nprintf '%s' \"$title\" | ccc statusline\n")
+	check(t, os.Remove(filepath.Join(box.home, "../bin/claude")))
+	const input = `{"session_id":"` + testSession + `"}`
+	const line = "cp \"$(command -v dash || command -v bash)\" ../bin/claude; exec claude -c 'CLAUDECODE=1 ./line.sh; :'"
+	expectEnd(t, "the script", box.run(10*time.Second, input, "sh", "-c", line), 0, "监督中 0/10\n", "")
 }
 
 func TestStatusline(t *testing.T) {

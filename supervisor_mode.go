@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // slashCommand returns what follows /supervisor in prompt: a mode, "" for a query, or other words as they
@@ -26,9 +27,15 @@ func slashCommand(prompt string) (operand string, ok bool) {
 	return operand, ok
 }
 
-// isUnclear reports whether operand is one ASCII word that is no mode: rather a slip than a task.
+// isUnclear reports whether operand, which is no mode, is rather a slip than a task: one ASCII word, one or
+// two Chinese characters, or a few words that begin like an order to switch off: "off please", "关掉吧".
 func isUnclear(operand string) bool {
-	return operand != "" && !slices.Contains(modes, operand) && strings.Trim(operand, letters+".-") == ""
+	first, _, _ := strings.Cut(operand, " ")
+	runes := utf8.RuneCountInString(operand)
+	isWord := strings.Trim(operand, letters+".-") == "" || runes <= 2
+	seemsOff := modeOperands[modeOff].has(strings.ToLower(first)) && len(strings.Fields(operand)) <= 3
+	seemsOff = seemsOff || strings.HasPrefix(operand, "关") && runes <= 4
+	return operand != "" && !slices.Contains(modes, operand) && (isWord || seemsOff)
 }
 
 // modeLine is the state of a session of that mode: the reviews of this request, the last verdict, and what
@@ -43,20 +50,22 @@ func modeLine(s summary, present mode, limit int) string {
 	return line + "\n" + say(modeHow)
 }
 
-// commandIsTheirs reports whether /supervisor is a command or a skill of the user's own, in Claude Code's
-// directory or in the project. Then ccc leaves it alone.
-func commandIsTheirs(d dirs, project string) bool {
+// theirCommand returns the file that makes /supervisor a command or a skill of the user's own, in Claude
+// Code's directory or in the project, "" for none. Then ccc leaves it alone.
+func theirCommand(d dirs, project string) string {
 	for _, dir := range []string{d.claude, filepath.Join(project, ".claude")} {
-		if _, err := os.Stat(filepath.Join(dir, "skills", "supervisor", "SKILL.md")); err == nil {
-			return true
+		skill := filepath.Join(dir, "skills/supervisor/SKILL.md")
+		command := filepath.Join(dir, "commands/supervisor.md")
+		if _, err := os.Stat(skill); err == nil {
+			return skill
 		}
-		content, err := readUserFile(filepath.Join(dir, "commands", "supervisor.md"))
+		content, err := readUserFile(command)
 		in, _ := readInstallation(d) // without one, isOurs compares with this ccc's own text
 		if err == nil && content != nil && !keptCommand(d).isOurs(in, content) {
-			return true
+			return command
 		}
 	}
-	return false
+	return ""
 }
 
 // command carries out /supervisor with its operand and returns the answer, which keeps the prompt from the

@@ -278,7 +278,9 @@ func TestSlashCommand(t *testing.T) {
 			t.Errorf("%q: %q, want %q", prompt, got, want)
 		}
 	}
-	for operand, want := range map[string]bool{"on": false, "off": false, "": false, "offf": true, "off.": true, "--stop": true, "fix it": false, "停用": false, "fix1": false, "a_b": false} {
+	for operand, want := range map[string]bool{"on": false, "off": false, "": false, "offf": true, "off.": true, "--stop": true, "fix it": false, "fix1": false, "a_b": false,
+		"停用": true, "关掉吧": true, "关闭审查": true, "关上文件以后再写": false, "修好它": false, "off please": true, "Off for now": true, "off by one error": false,
+		"turn it off": false} {
 		expectIs(t, operand, isUnclear(operand), want)
 	}
 }
@@ -309,7 +311,7 @@ func TestSlashCommandIsTheirs(t *testing.T) {
 		if path := filepath.Join(dir, test.path); test.path != "" {
 			check(t, errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(test.text), 0o600)))
 		}
-		expectIs(t, name, commandIsTheirs(d, filepath.Join(dir, "project")), test.theirs)
+		expectIs(t, name, theirCommand(d, filepath.Join(dir, "project")) != "", test.theirs)
 	}
 }
 

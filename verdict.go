@@ -27,12 +27,12 @@ type sessionReview struct {
 
 // showVerdict is ccc verdict [SESSION].
 func showVerdict(c *invocation, d dirs) error {
-	stops, err := d.judgedReviews(c.operands)
+	stops, err := d.reviews(c.operands, sessionReview.countsAsStop)
 	if err != nil {
 		return err
 	}
 	word, lines := answerNone, []string{say(nobodyHere, pathFrom("", treeOf(d.here).Top))}
-	if len(stops) > 0 {
+	if stops = withoutTakenBack(stops); len(stops) > 0 {
 		last, a := lastJudged(stops, d.env)
 		word, lines = a.word, last.reasonLines(a)
 	}
@@ -48,14 +48,16 @@ func showVerdict(c *invocation, d dirs) error {
 	return failure{code: code}
 }
 
-// isJudged reports whether s counts for ccc verdict. Outside git a prompt takes back what came before it.
-func (s sessionReview) isJudged() bool {
-	return s.countsAsStop() && (s.Seen.Repository != "" || !s.Begun.Before(s.history.lastPrompt()))
-}
-
-// judgedReviews returns the reviews that count for ccc verdict.
-func (d dirs) judgedReviews(operands []string) ([]sessionReview, error) {
-	return d.reviews(operands, sessionReview.isJudged)
+// withoutTakenBack returns the stops; none if the last, outside git, was taken back by its session's next
+// prompt.
+func withoutTakenBack(stops []sessionReview) []sessionReview {
+	if n := len(stops); n > 0 {
+		last := stops[n-1]
+		if last.Seen.Repository == "" && last.Begun.Before(last.history.lastPrompt()) {
+			return nil
+		}
+	}
+	return stops
 }
 
 // reviews returns the reviews that count: of the session that the operand names, else of the tree that holds

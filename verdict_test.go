@@ -31,8 +31,8 @@ func TestBadInput(t *testing.T) {
 			report = 3 | there is no review of`},
 		{"no session", first, "", "", "", `
 			verdict = 3 none | No session has been reviewed
-			verdict --commit HEAD = 2 | there is no --commit any more: a pre-push hook is one line: exec ccc verdict (ccc verdict || exit where others follow)
-			verdict --pushed = 2 | there is no --pushed any more: a pre-push hook is one line: exec ccc verdict (ccc verdict || exit where others follow)
+			verdict --commit HEAD = 2 | there is no --commit any more: put ccc verdict || exit in the place of a pre-push hook's line with --pushed
+			verdict --pushed = 2 | there is no --pushed any more: put ccc verdict || exit in the place of a pre-push hook's line with --pushed
 			report = 3 | there is no review of
 			review = 2 | no session of Claude Code's`},
 		{"no commit yet", "git init -q", "echo 1 >>notes.txt", "", "", `
