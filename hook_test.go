@@ -22,26 +22,64 @@ func toolOutput(decision, reason string) string {
 	return fmt.Sprintf(`{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":%q,"permissionDecisionReason":%q}}`+"\n", decision, reason)
 }
 
+// A hookRow is an event, what is there before it, and what becomes of it.
+type hookRow struct {
+	name    string
+	review  fakeReview // nil is "not yet"
+	event   string     // its name
+	members string     // added to the event
+	stdin   string     // instead of an event
+	state   string     // the state file before
+	vars    string
+	args    []string
+	files   []string // of ccc's afterwards
+	stdout  string
+	stderr  []string
+	silent  bool // stderr must be empty
+	code    int
+}
+
+// The files that are there behind a review, and behind what is not reviewed.
+var (
+	reviewed   = []string{logPath, lockPath, eventsPath, outputPath, statePath}
+	unreviewed = []string{logPath, lockPath, eventsPath, statePath}
+)
+
+func expectHooks(t *testing.T, tests []hookRow) {
+	t.Helper()
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			box := newHookBox(t)
+			box.vars = append(box.vars, strings.Fields(test.vars)...)
+			if test.review != nil {
+				box.reviews(test.review)
+			}
+			if test.state != "" {
+				box.write(statePath, 0o600, test.state)
+			}
+			stdin := test.stdin
+			if stdin == "" {
+				stdin = box.event(test.event, test.members)
+			}
+			got := box.run(30*time.Second, stdin, append([]string{"ccc", "supervisor-hook"}, test.args...)...)
+			if got.code != test.code || decided(got.stdout) != test.stdout {
+				t.Errorf("got exit %d, stdout %q\nwant exit %d, stdout %q\nstderr %s", got.code, got.stdout, test.code, test.stdout, got.stderr)
+			}
+			expectIn(t, "stderr", got.stderr, test.stderr...)
+			if test.silent && got.stderr != "" {
+				t.Errorf("stderr %q, want none", got.stderr)
+			}
+			files := slices.DeleteFunc(box.files(), func(name string) bool { return name == ".claude/ccc/client-"+selfName()+".json" })
+			expectEqual(t, "the files", files, test.files)
+			expectNotIn(t, "the log", box.log(), "SECRET PROMPT")
+		})
+	}
+}
+
+// What a stop comes to.
 func TestHook(t *testing.T) {
 	t.Parallel()
-	reviewed := []string{logPath, lockPath, eventsPath, outputPath, statePath}
-	unreviewed := []string{logPath, lockPath, eventsPath, statePath}
-	prompted := []string{logPath, lockPath, eventsPath, statePath}
-	tests := []struct {
-		name    string
-		review  fakeReview // nil is "not yet"
-		event   string     // its name
-		members string     // added to the event
-		stdin   string     // instead of an event
-		state   string     // the state file before
-		vars    string
-		args    []string
-		files   []string
-		stdout  string
-		stderr  []string
-		silent  bool // stderr must be empty
-		code    int
-	}{
+	expectHooks(t, []hookRow{
 		{name: "stop_blocked", event: "Stop", files: reviewed, stdout: blockNotYet,
 			stderr: []string{"[SUPERVISOR HOOK] 开始执行", testSession, "iteration 1/10", "[SUPERVISOR] 正在审查工作...\n", "\n  · git diff --stat\n",
 				"请在新窗口查看日志文件了解详情", outputPath, "I have compared the changes", "[SUPERVISOR] 任务未完成",
@@ -75,7 +113,13 @@ func TestHook(t *testing.T) {
 			files:  reviewed,
 			stdout: `{"decision":"block","reason":"red \u001b[31m` + "\u009b" + `31m bell \u0007"}` + "\n",
 			stderr: []string{"red ␛[31m\uFFFD31m bell ␇"}},
+	})
+}
 
+// What a question comes to; another tool, and a question that was asked, is none.
+func TestHookQuestion(t *testing.T) {
+	t.Parallel()
+	expectHooks(t, []hookRow{
 		{name: "question_denied", event: "PreToolUse", members: asked, review: blocks("use SQLite"),
 			files: reviewed, stdout: toolOutput("deny", "use SQLite")},
 		{name: "question_allowed", event: "PreToolUse", members: asked, review: allows("fine"),
@@ -89,9 +133,15 @@ func TestHook(t *testing.T) {
 		{name: "question_asked_before", event: "PostToolUse", members: asked, files: []string{logPath}, silent: true},
 		{name: "other_tool", event: "PreToolUse", members: `"tool_name":"Bash","tool_input":{}`,
 			files: []string{logPath}, silent: true},
+	})
+}
 
+// What is recorded, or left alone: prompts, events of others, sessions that are not supervised.
+func TestHookLeavesAlone(t *testing.T) {
+	t.Parallel()
+	expectHooks(t, []hookRow{
 		{name: "prompt_recorded", event: "UserPromptSubmit", members: `"prompt":"SECRET PROMPT"`,
-			state: stateText(testSession, 10, ""), files: prompted, silent: true},
+			state: stateText(testSession, 10, ""), files: unreviewed, silent: true},
 		{name: "prompt_of_claude_code", event: "UserPromptSubmit", members: `"prompt":"<task-notification>\nx"`,
 			state: stateText(testSession, 10, ""), files: []string{logPath, statePath}, silent: true},
 		{name: "subagent", event: "Stop", members: `"agent_id":"a1"`, files: []string{logPath}, silent: true},
@@ -111,7 +161,13 @@ func TestHook(t *testing.T) {
 		{name: "reviewers_own", vars: "CCC_SUPERVISOR_HOOK=1", stdin: "not read",
 			stdout: `{"decision":"","":""}` + "\n", silent: true},
 		{name: "state_dir", event: "Stop", args: []string{"--state-dir", "elsewhere"}, stdout: blockNotYet},
+	})
+}
 
+// What is no event ends as no decision.
+func TestHookInput(t *testing.T) {
+	t.Parallel()
+	tests := []hookRow{
 		{name: "stdin_empty", stdin: " ", stderr: []string{"stdin is empty"}},
 		{name: "stdin_not_json", stdin: "hello",
 			stderr: []string{"ccc: reading the hook event: invalid character 'h'"}},
@@ -125,37 +181,10 @@ func TestHook(t *testing.T) {
 		{name: "operand", args: []string{"x"}, stdin: "{}", stderr: []string{`"x"`, "usage:"}, code: 1},
 	}
 	for _, id := range []string{`5`, `"../../x"`, `"-x"`, `"a/../../x"`, `"a b"`, `".a"`, `"` + strings.Repeat("a", 129) + `"`} {
-		bad := tests[0]
-		bad.name, bad.stdin, bad.files, bad.stdout, bad.stderr = "session "+id[:min(len(id), 9)], `{"session_id":`+id+`}`, nil, "", []string{"session_id"}
-		tests = append(tests, bad)
+		name := "session " + id[:min(len(id), 9)]
+		tests = append(tests, hookRow{name: name, stdin: `{"session_id":` + id + `}`, stderr: []string{"session_id"}})
 	}
-	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
-			box := newHookBox(t)
-			box.vars = append(box.vars, strings.Fields(test.vars)...)
-			if test.review != nil {
-				box.reviews(test.review)
-			}
-			if test.state != "" {
-				box.write(statePath, 0o600, test.state)
-			}
-			stdin := test.stdin
-			if stdin == "" {
-				stdin = box.event(test.event, test.members)
-			}
-			got := box.run(30*time.Second, stdin, append([]string{"ccc", "supervisor-hook"}, test.args...)...)
-			if got.code != test.code || decided(got.stdout) != test.stdout {
-				t.Errorf("got exit %d, stdout %q\nwant exit %d, stdout %q\nstderr %s", got.code, got.stdout, test.code, test.stdout, got.stderr)
-			}
-			expectIn(t, "stderr", got.stderr, test.stderr...)
-			if test.silent && got.stderr != "" {
-				t.Errorf("stderr %q, want none", got.stderr)
-			}
-			files := slices.DeleteFunc(box.files(), func(name string) bool { return name == ".claude/ccc/client-"+selfName()+".json" })
-			expectEqual(t, "the files", files, test.files)
-			expectNotIn(t, "the log", box.log(), "SECRET PROMPT")
-		})
-	}
+	expectHooks(t, tests)
 }
 
 func TestHookNotes(t *testing.T) {

@@ -77,7 +77,7 @@ func showReport(c *invocation, d dirs) error {
 		return err
 	}
 	isNoStop := func(s sessionReview) bool { return !s.countsAsStop() }
-	judged := withoutTakenBack(slices.DeleteFunc(slices.Clone(reviews), isNoStop))
+	judged := slices.DeleteFunc(slices.Clone(reviews), isNoStop)
 	if len(judged) == 0 {
 		judged = reviews // as one by hand that failed, which ccc verdict passes over
 	}
