@@ -56,20 +56,8 @@ func TestPictures(t *testing.T) {
 	}
 }
 
-// play has the session played, and saves what is on the screen of it, and then of ccc log, status and report, in dir.
-func (p pictured) play(t *testing.T, box *sandbox, dir string) {
-	// The path of this home is as long as the one that is shown in its place, so that no line or column moves.
-	root := "/tmp/" + p.home[len(p.home)-2:]
-	check(t, os.Mkdir(root, 0o700))
-	t.Cleanup(func() { os.RemoveAll(root) })
-	box.home, box.work = root+"/h", root+"/h/renew"
-	check(t, os.CopyFS(box.work, os.DirFS("testdata/renew")))
-	cache, _ := os.UserCacheDir()
-	box.vars = append(box.vars, "HOME="+box.home, "LANG="+p.locale, "TZ=UTC",
-		"GOCACHE="+filepath.Join(cache, "go-build"), "GOFLAGS=-mod=mod")
-	box.setSettings(`{"permissions":{"defaultMode":"acceptEdits","allow":["Bash(go *)"]}}`)
-	box.repository()
-
+// replies are what the model answers, by the kind of the call and the request, the last one again and again.
+func (p pictured) replies(box *sandbox) map[string][]apiReply {
 	edit := func(name, before, after string) apiReply {
 		input := map[string]any{"file_path": box.work + "/" + name, "old_string": before, "new_string": after}
 		return replyTool("Edit", string(encodeJSON(input)))
@@ -87,7 +75,7 @@ func (p pictured) play(t *testing.T, box *sandbox, dir string) {
 	}
 	const example = "\t\t{\"2026-03-15\", 12, \"2027-03-15\"},\n"
 	const also = "\t\t{\"2026-03-15\", 1, \"2026-04-15\"},\n"
-	said := map[string][]apiReply{ // by the kind of the call and the request, the last one again and again
+	said := map[string][]apiReply{
 		"agent" + p.request: {read("main.go"), read("main_test.go"),
 			edit("main.go", "\tflag.Parse()\n\tmonths := 12\n",
 				"\tmonthly := flag.Bool(\"monthly\", false, \"renew every month, not every year\")\n"+
@@ -106,6 +94,24 @@ func (p pictured) play(t *testing.T, box *sandbox, dir string) {
 		"review" + p.blog:  {replyVerdict(true, "")},
 	}
 	said["review"+p.feeds][0].fresh, said["review"+p.blog][0].fresh = 20000, 24000
+	return said
+}
+
+// play has the session played, and saves what is on the screen of it, and then of ccc log, status and report, in dir.
+func (p pictured) play(t *testing.T, box *sandbox, dir string) {
+	// The path of this home is as long as the one that is shown in its place, so that no line or column moves.
+	root := "/tmp/" + p.home[len(p.home)-2:]
+	check(t, os.Mkdir(root, 0o700))
+	t.Cleanup(func() { os.RemoveAll(root) })
+	box.home, box.work = root+"/h", root+"/h/renew"
+	check(t, os.CopyFS(box.work, os.DirFS("testdata/renew")))
+	cache, _ := os.UserCacheDir()
+	box.vars = append(box.vars, "HOME="+box.home, "LANG="+p.locale, "TZ=UTC",
+		"GOCACHE="+filepath.Join(cache, "go-build"), "GOFLAGS=-mod=mod")
+	box.setSettings(`{"permissions":{"defaultMode":"acceptEdits","allow":["Bash(go *)"]}}`)
+	box.repository()
+
+	said := p.replies(box)
 	var mu sync.Mutex
 	box.answering(func(r apiRequest) apiReply {
 		mu.Lock()
