@@ -454,6 +454,10 @@ func TestGitRun(t *testing.T) {
 		"LC_ALL=C": true, "LC_ALL=zh_CN.UTF-8": false, "GIT_NO_REPLACE_OBJECTS=1": true, "GIT_OPTIONAL_LOCKS=0": true, "HOME=" + box.home: true} {
 		expectIs(t, variable, slices.Contains(lines, variable), want)
 	}
+	line, err := git.output("echo out; exit 3")
+	expectIs(t, "the line of a command that fails", line+fmt.Sprint(err != nil), "true")
+	line, err = git.output(":")
+	expectIs(t, "the line of nothing", line+fmt.Sprint(err != nil), "false")
 	lines, err = git.lines("one\ntwo\n", "cat")
 	check(t, err)
 	expectEqual(t, "what it is given", lines, []string{"one", "two"})

@@ -244,7 +244,7 @@ func TestDoctorConfigOnce(t *testing.T) {
 // nothing; after that launch all is well.
 func TestDoctorFirst(t *testing.T) {
 	box := newFakeBox(t)
-	if got := box.run(60*time.Second, "", "ccc", "doctor"); got.code != 0 || got.stderr != "" || !strings.Contains(got.stdout, "built-in") ||
+	if got := box.run(60*time.Second, "", "ccc", "doctor"); got.code != 0 || got.stderr != "" || !strings.Contains(got.stdout, "built-in") || !strings.Contains(got.stdout, "ok       configuration: all defaults; there is no\n") ||
 		!strings.Contains(got.stdout, "ok       hooks: not installed yet; the first ccc --supervisor adds") || !strings.Contains(got.stdout, "ok       hooks tried: not tried, as none are installed yet\n") || strings.Contains(got.stdout, "problem") || strings.Contains(got.stdout, " provider:") {
 		t.Errorf("%+v", got)
 	}

@@ -730,6 +730,11 @@ func TestEventConversation(t *testing.T) {
 			t.Errorf("%s: %+v, %v", name, talk, err)
 		}
 	}
+	write(userLine("1", "", "/supervisor one"), answer)
+	start := time.Now()
+	_, err := e.conversation("one")
+	check(t, err)
+	expectIs(t, "/supervisor before the prompt: it is waited for", time.Since(start) > transcriptPatience, false)
 	h := testHook(t, eventStop) // of one request, whose prompt comes late
 	h.event.TranscriptPath, h.event.LastAssistantMessage = path, "done"
 	check(t, h.session.append(entry{Prompt: &prompt{Text: "two"}}))
@@ -882,4 +887,12 @@ func TestReviewWork(t *testing.T) {
 			}
 		})
 	}
+}
+
+// The look of a prompt is at the working tree that the agent is in, which may be another than the session began in.
+func TestPromptElsewhere(t *testing.T) {
+	box := newHookBox(t)
+	side := box.gitIn(box.work, "git init -q; git add .; git commit -qm first; git worktree add -q ../side; cd ../side; pwd -P")
+	box.hook(box.event(eventPrompt, fmt.Sprintf(`"prompt":"fix it","cwd":%q`, side)))
+	expectIn(t, "the timeline", box.read(eventsPath), fmt.Sprintf(`"worktree":%q`, side))
 }

@@ -89,7 +89,7 @@ func TestSwitchOutside(t *testing.T) {
 	const here = "ccc: 会话 " + testSession + "（当前项目最新的会话）"
 	for _, args := range []string{"on " + testSession, "on", "", "offf"} { // the variable is about an agent's tool, and this is none
 		got := box.run(10*time.Second, "", append([]string{"env", "CLAUDE_CODE_SESSION_ID=" + testSession, "ccc", "supervisor-mode"}, strings.Fields(args)...)...)
-		if got.code != 2 || !strings.Contains(got.stderr, "session") || len(box.files()) != 0 {
+		if got.code != 2 || !strings.Contains(got.stderr, "session") || strings.Contains(got.stderr, "最新") || len(box.files()) != 0 {
 			t.Errorf("before there is one: supervisor-mode %s: %+v", args, got)
 		}
 	}

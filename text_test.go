@@ -312,3 +312,8 @@ func TestLanguageFollows(t *testing.T) {
 		}
 	}
 }
+
+// A text without values may have a percent sign.
+func TestSayPercent(t *testing.T) {
+	expectIs(t, "what is said", say(words{"100%", "100%"}), "100%")
+}

@@ -304,7 +304,7 @@ func TestTrialRemembered(t *testing.T) {
 	start("the first", true)
 	start("the next", false)
 	for _, kept := range []string{"CLAUDE_CODE_SESSION_ID=x", "CLAUDE_CODE_SSE_PORT=1", "CLAUDE_PID=7",
-		"OTHER=x", "CCC_LAUNCH=x"} {
+		"CLAUDE_CODE_CHILD_SESSION=1", "OTHER=x", "CCC_LAUNCH=x"} {
 		box.vars = append(box.vars, kept)
 		plan(kept, true)
 	}

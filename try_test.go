@@ -232,3 +232,10 @@ func TestTryKernels(t *testing.T) {
 		expectIs(t, path, isKernels(path), want)
 	}
 }
+
+// The end of an output that begins in the middle of a character has no part of it.
+func TestLastBytes(t *testing.T) {
+	for most, want := range map[int]string{0: "", 1: "z", 3: "z", 4: "长z", 9: "a长z"} {
+		expectIs(t, most, lastBytes("a长z", most), want)
+	}
+}
