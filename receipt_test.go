@@ -121,3 +121,11 @@ func TestReceiptBasis(t *testing.T) {
 		expectIs(t, "the receipt", c.round.receipt(), c.want)
 	}
 }
+
+// A run in a copy is a look at the work, also where no call of a tool is on record.
+func TestRunIsALook(t *testing.T) {
+	r := review{}
+	expectIs(t, "nothing", r.hasLooked(), false)
+	r.did.Runs = []step{{Command: "make"}}
+	expectIs(t, "a run", r.hasLooked(), true)
+}

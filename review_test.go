@@ -1090,6 +1090,7 @@ func TestHookBegun(t *testing.T) {
 		{stepCall, "Bash(cat " + aSecret + ")", "", "  · cat ***\n", `"tool":"Bash(cat ` + aSecret + `)"`}, {stepWords, "", "a " + aSecret + " " + strings.Repeat("x", 3000), "a *** " + strings.Repeat("x", 3000) + "\n", `"words":"a ` + aSecret + ` xx`},
 		{stepError, "Skill(" + aSecret + ")", "", "", `"tool":"Skill(` + aSecret + `)"`},
 		{stepCall, long, "", "  · " + strings.Repeat("y", 80) + "\n", `"tool":"` + long + `"`},
+		{stepCall, "TodoWrite", "", "  · TodoWrite\n", `"tool":"TodoWrite"`},
 		{stepCall, "Bash(cd /a/" + strings.Repeat("b", 80) + " && /bin/ccc try make)", "", "  · make\n", `"tool":"Bash(cd /a/` + strings.Repeat("b", 80) + ` && /bin/ccc try make)"`},
 		{stepRefused, strings.Replace(long, "y", "yz", 1), "", "  · 不许运行 yz" + strings.Repeat("y", 77) + "…\n", `"tool":"Bash(yz` + strings.Repeat("y", 77) + `…)"`},
 	} {
