@@ -403,5 +403,10 @@ func TestObservedMeanwhile(t *testing.T) {
 		expectNotIn(t, "the answer", got.stdout, "decision")
 		expectIn(t, "the state", box.read(statePath), `"count":0`)
 		expectIn(t, "status", box.ccc("status"), "：退回 0 次")
+		const counted = "the state, where a review before it was counted"
+		check(t, stateDir(filepath.Join(box.home, ".claude/ccc")).session(testSession).update(
+			func(s *sessionState) { s.Count = 2 }))
+		box.stop("")
+		expectIn(t, counted, box.read(statePath), `"count":2`)
 	}
 }
