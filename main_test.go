@@ -59,7 +59,12 @@ func TestMain(m *testing.M) {
 			versionPatience = shorter
 		}
 		if os.Getenv(testTrustVariable) != "" {
-			tryProbe = func(context.Context, string, []string) (bool, error) { return false, nil }
+			tryProbe = func(ctx context.Context, _ string, _ []string) (bool, error) {
+				if os.Getenv(testTrustVariable) == "slow" {
+					<-ctx.Done()
+				}
+				return false, ctx.Err()
+			}
 		}
 		if os.Getenv(testSlowGitVariable) == "" { // on a busy machine git is slow, and no promise of ccc's is broken
 			reviewLookPatience, promptLookPatience = time.Minute, 20*time.Second
