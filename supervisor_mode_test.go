@@ -366,6 +366,7 @@ func TestObserve(t *testing.T) {
 			box.reviews(allows(""))
 			box.stop("")
 			expectIn(t, "the next request", box.read("../fake/reviewer-3.stdin"), "## Previous feedback\nadd tests", sectionUnseen.en)
+			expectIn(t, "the next request", box.read("../fake/reviewer-3.stdin"), "\nRound 1 of at most 1.")
 			box.submit("more")
 			box.stop("")
 			expectNotIn(t, "a request behind an approval", box.read("../fake/reviewer-4.stdin"), "add tests", sectionUnseen.en)
