@@ -374,6 +374,7 @@ func TestStatusline(t *testing.T) {
 		{"no_session", "{}", "CCC_SUPERVISOR=1", "",
 			nil, "", "ccc: reading Claude Code's status: it has no session_id\n"},
 		{"path", `{"session_id":"../x"}`, "CCC_SUPERVISOR=1", "", nil, "", "ccc: "},
+		{"settings_broken", known, "CCC_SUPERVISOR=1", state(""), nil, "监督中 2/10\n", ""},
 		{"uninstalled", known, "CCC_SUPERVISOR=1", state(""), nil, "未受监督：settings.json 里没有 ccc 的 hook\n", ""},
 	}
 	for _, test := range tests {
@@ -382,6 +383,9 @@ func TestStatusline(t *testing.T) {
 			box.vars = append(box.vars, strings.Fields(test.vars)...)
 			if test.name != "uninstalled" {
 				box.installHooks()
+			}
+			if test.name == "settings_broken" {
+				box.setSettings("{")
 			}
 			if test.state != "" {
 				box.write(statePath, 0o600, test.state)
