@@ -810,6 +810,8 @@ func TestReviewWork(t *testing.T) {
 		"words behind a cancelled review": {lines: before + "; 4 user hi | NEW; 5 agent hello", last: verdictCancelled, reviewed: true},
 		"no transcript":                   {reviewed: true},
 		"a question":                      {lines: "1 user hi | NEW; 2 call toolu_1", event: eventPreToolUse, reviewed: true},
+		"words, and git fails": {
+			lines: hi + "; 2 agent hello", earlier: "echo > new", git: "echo > .git/index"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			box := newHookBox(t)
