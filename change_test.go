@@ -595,6 +595,11 @@ func TestChangeList(t *testing.T) {
 		expectIn(t, "the request", c.changeText(), "```\nM f000\n", "（当时检出 cccccccccccc）")
 		expectNotIn(t, "the request", c.changeText(), "没有提交", "已提交", "没有任何文件", "不属于", "内层", "子模块", "远程", "git diff", "完整", "用户自己")
 	}
+	mixed := of(203) // those that are not listed are counted behind the last that is
+	mixed.paths[201].group, mixed.paths[202].group = groupRemote, groupRemote
+	lists := mixed.pathLists("x")
+	expectIs(t, "the lists of two groups", len(lists), 1)
+	expectIn(t, "the list of two groups", lists[0], "M f199\n... (+3)\n")
 	for name, c := range map[string]struct {
 		change func(c *judgedChange)
 		want   string

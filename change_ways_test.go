@@ -416,6 +416,13 @@ var ways = []way{
 		review
 		shown b
 		verdict allow`},
+	{"a merge under way behind the approval", `
+		prompt
+		$ echo 1 >>a; git commit -qam x
+		ok
+		shown a
+		$ THEIRS; git fetch -q; git merge -q --no-commit --no-ff origin/main
+		verdict allow`},
 	{"a rebase under way", `
 		$ THEIRS
 		prompt
@@ -693,6 +700,12 @@ var ways = []way{
 		tells 内层的仓库，没有看：inner/
 		$ git commit -qam x
 		verdict allow`},
+	{"a repository inside whose name git quotes", `
+		prompt
+		$ git init -q 内层; git -C 内层 commit -q --allow-empty -m i; echo 1 >>a
+		ok
+		shown a
+		tells 内层的仓库，没有看：内层/`},
 	{"a submodule, of which one is moved, and one has changes of its own", `
 		$ LIB; git submodule --quiet add ../lib two; git commit -qam two; git push -q origin main
 		prompt

@@ -811,8 +811,10 @@ func TestHookProject(t *testing.T) {
 func TestReviewWork(t *testing.T) {
 	beside(t)
 	const hi, before, called = "1 user hi | NEW", "1 user fix it | OLD; 2 call toolu_1; 3 agent done", "1 user hi | NEW; 2 call toolu_1; 3 agent hello"
+	const behind = before + "; 4 user hi | NEW; 5 agent hello"
 	for name, test := range map[string]struct {
 		lines    string
+		earlier  string  // what is done behind an earlier prompt, and approved with last
 		event    string  // of a stop, unless it is named
 		git      string  // what is done behind the prompt
 		noTree   bool    // outside git
@@ -835,12 +837,15 @@ func TestReviewWork(t *testing.T) {
 		"a call, Esc, and a prompt":       {lines: "1 user hi | NEW; 2 call toolu_1; 3 output ok; 4 user quickly | NEW; 5 agent done", queued: true, reviewed: true},
 		"words, the prompt is not there":  {lines: "1 user hello | NEW; 2 agent hello", reviewed: true},
 		"words behind an approval":        {lines: before + "; 4 user hi | NEW; 5 agent hello", last: verdictAllow},
+		"words behind an approved file":   {lines: behind, earlier: "echo > new", last: verdictAllow},
 		"words behind a refusal":          {lines: before + "; 4 user hi | NEW; 5 agent hello", last: verdictBlock, reviewed: true},
 		"words behind a failure":          {lines: before + "; 4 user hi | NEW; 5 agent hello", last: verdictFailed, reviewed: true},
 		"words behind the limit":          {lines: before + "; 4 user hi | NEW; 5 agent hello", last: verdictLimit, reviewed: true},
 		"words behind a cancelled review": {lines: before + "; 4 user hi | NEW; 5 agent hello", last: verdictCancelled, reviewed: true},
 		"no transcript":                   {reviewed: true},
 		"a question":                      {lines: "1 user hi | NEW; 2 call toolu_1", event: eventPreToolUse, reviewed: true},
+		"words, and git fails": {
+			lines: hi + "; 2 agent hello", earlier: "echo > new", git: "echo > .git/index"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			box := newHookBox(t)
@@ -854,9 +859,16 @@ func TestReviewWork(t *testing.T) {
 			if strings.Contains(test.lines, "thanks") {
 				prompt = "thanks"
 			}
+			written, records := "", 1
+			if test.earlier != "" {
+				box.submit("fix it")
+				box.gitIn(box.work, test.earlier)
+				written, records = box.read(eventsPath), 2
+			}
 			if test.last != "" {
-				box.timelineOf(testSession, record{Kind: kindEnd, Time: now().Add(-time.Minute), Event: eventStop, Review: "r", Project: box.work,
-					outcome: outcome{Verdict: test.last}})
+				box.timelineOf(testSession, written, record{Kind: kindEnd, Time: now().Add(-time.Minute), Event: eventStop,
+					Review: "r", Project: box.work, outcome: outcome{Verdict: test.last}})
+				records++
 			}
 			if box.submit(prompt); test.queued {
 				box.submit("quickly")
@@ -882,7 +894,7 @@ func TestReviewWork(t *testing.T) {
 			expectIs(t, "the line in the log", strings.Contains(box.log(), " stop not reviewed session_id="+testSession+" review=work\n"), !test.reviewed)
 			if !test.reviewed {
 				expectEnd(t, "the answer", got, 0, "", "")
-				expectIs(t, "the prompts and reviews", len(box.timeline(testSession)), map[bool]int{true: 2, false: 1}[test.last != ""])
+				expectIs(t, "the prompts and reviews", len(box.timeline(testSession)), records)
 				expectIn(t, "the state", box.read(statePath), `"count":0`)
 			}
 		})

@@ -158,6 +158,8 @@ func TestLaunch(t *testing.T) {
 			vars: "CLAUDE_CODE_STOP_HOOK_BLOCK_CAP=3", passed: "-p hi", env: "CLAUDE_CODE_STOP_HOOK_BLOCK_CAP=3", hooks: true},
 		{name: "supervisor_limit", args: "--supervisor -p hi", config: `{"supervisor":{"max_iterations":20}}`,
 			passed: "-p hi", env: "CLAUDE_CODE_STOP_HOOK_BLOCK_CAP=20", hooks: true},
+		{name: "supervisor_observes", args: "--supervisor -p hi", config: `{"supervisor":{"observe":true}}`,
+			passed: "-p hi", env: "CCC_SUPERVISOR=1 !CLAUDE_CODE_STOP_HOOK_BLOCK_CAP", hooks: true},
 		{name: "no_claude", args: "--supervisor", vars: "CCC_CLAUDE=no-such-claude", code: 127,
 			stderr: "ccc: CCC_CLAUDE=no-such-claude: |unset CCC_CLAUDE; command -v claude || npm install -g @anthropic-ai/claude-code"},
 		{name: "may_be_switched_on", args: "kimi -p --add-dir /d -- hi", config: config, vars: "CCC_PROVIDER=glm",
@@ -340,6 +342,11 @@ func TestLaunchKeepsPrompt(t *testing.T) {
 			t.Errorf("the project has one: %v, created: %v", own, created)
 		}
 	}
+	box := newFakeBox(t) // one that is there is kept up to date for the other projects
+	box.write("../work/SUPERVISOR.md", 0o600, "Be kind.")
+	box.write(".claude/SUPERVISOR.md", 0o600, defaultPrompt.en)
+	box.prepare()
+	expectIs(t, "in the language of now", box.read(".claude/SUPERVISOR.md"), defaultPrompt.zh)
 }
 
 // Relative paths in the environment mean the same in the hook, which runs elsewhere; a claude that is named without a path

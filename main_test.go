@@ -13,6 +13,7 @@ import (
 	"reflect"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -58,7 +59,12 @@ func TestMain(m *testing.M) {
 			versionPatience = shorter
 		}
 		if os.Getenv(testTrustVariable) != "" {
-			tryProbe = func(context.Context, string, []string) (bool, error) { return false, nil }
+			tryProbe = func(ctx context.Context, _ string, _ []string) (bool, error) {
+				if os.Getenv(testTrustVariable) == "slow" {
+					<-ctx.Done()
+				}
+				return false, ctx.Err()
+			}
 		}
 		if os.Getenv(testSlowGitVariable) == "" { // on a busy machine git is slow, and no promise of ccc's is broken
 			reviewLookPatience, promptLookPatience = time.Minute, 20*time.Second
@@ -184,6 +190,30 @@ func TestHelp(t *testing.T) {
 	}
 	if files := box.files(); len(files) > 0 {
 		t.Errorf("files %q", files)
+	}
+}
+
+// The exit codes on the pages are those that scripts get.
+func TestHelpCodes(t *testing.T) {
+	for name, want := range map[string]string{
+		"review": "0 approved, 1 not, 2 no, 3 approved, 4 no, 130 interrupted",
+		"report": "2 no, 3 no", "verdict": "0 allow, 1 block, 3 none, 2 no", "doctor": "1 if",
+		trySubcommand: "124 at, 125 where, 126 or, 127 where",
+	} {
+		_, codes, _ := strings.Cut(commandNamed(name).page(), "Exit code:")
+		codes, _, _ = strings.Cut(codes, "\nExample")
+		listed := regexp.MustCompile(`[0-9]+\s\w+`).FindAllString(codes, -1)
+		expectIs(t, "the page of "+name, strings.Join(listed, ", "), want)
+	}
+	_, codes, _ := strings.Cut(commandNamed("verdict").page(), "Exit code:")
+	code := -1
+	for _, field := range strings.Fields(codes) {
+		word := strings.TrimSuffix(field, ",")
+		if n, err := strconv.Atoi(word); err == nil {
+			code = n
+		} else if want, isWord := verdictCodes[verdict(word)]; isWord {
+			expectIs(t, "the code of "+word+" on the page", code, want)
+		}
 	}
 }
 

@@ -555,6 +555,7 @@ func TestRequestOfWordsOnly(t *testing.T) {
 		{"a question", "1 user hi; 2 agent done", "", eventPreToolUse, false},
 		{"no transcript", "", "", eventStop, false},
 		{"no repository", "1 user hi; 2 agent done", "rm -rf .git", eventStop, false},
+		{"git can't tell", "1 user hi; 2 agent done", "echo >.git/index", eventStop, false},
 	} {
 		box := newHookBox(t)
 		box.repository()

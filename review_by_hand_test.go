@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -86,6 +87,12 @@ func TestByHandElsewhere(t *testing.T) {
 	got := box.gitIn(side, "ccc review 2>&1")
 	expectIn(t, "the review", got, ", "+side+"): ", "Review approved")
 	expectIn(t, "the request", box.read("../fake/reviewer-2.stdin"), "A b\n", "some of it may be older", "The user asked for this review")
+	box = newHookBox(t) // outside git it is of where the agent was
+	talk = strings.ReplaceAll(talk, `"/work"`, `"`+box.work+`"`)
+	box.write(".claude/projects/x/"+testSession+".jsonl", 0o600, talk)
+	box.reviews(allows(""))
+	box.gitIn(box.home, "ccc review "+testSession)
+	expectIn(t, "outside git", box.read("../fake/reviewer-1.stdin"), fmt.Sprintf(sectionPlace.zh, box.work))
 }
 
 // What it prints of a request, a call and the feedback has no secret; the reviewer gets the request as it came.

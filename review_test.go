@@ -146,6 +146,9 @@ func TestIntroduced(t *testing.T) {
 	expectEnd(t, "without copies", got, 0, supervised+`\n这里不能建副本，审查者只能读文件；解决办法：ccc doctor`+watch, "")
 	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"max_iterations":3,"try":false}}`)
 	expectStart("startup", supervised+watch)
+	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"max_iterations":3}}`)
+	box.vars = append(box.vars, testTrustVariable+"=slow") // then nothing is known
+	expectEnd(t, "slow", box.hook(box.event(eventStart, `"source":"startup"`)), 0, supervised+watch, "")
 	box.vars = append(box.vars, "CLAUDE_PROJECT_DIR=")
 	expectStart("startup", "")
 }
@@ -781,7 +784,7 @@ func TestHookRequest(t *testing.T) {
 	h.event.TranscriptPath = filepath.Join(t.TempDir(), "t.jsonl")
 	check(t, os.WriteFile(h.event.TranscriptPath, []byte(userLine("1", "", "first", `,"timestamp":"2026-01-02T03:04:05Z"`)+"\n"+userLine("2", "1", "two")+"\n"+agentLine("3", "2", "done")+"\n"), 0o600))
 	r = request()
-	if r.unconfirmed || r.began() != "2026-01-02T03:04:05Z" {
+	if r.unconfirmed || r.incomplete || r.began() != "2026-01-02T03:04:05Z" {
 		t.Errorf("with its transcript: %+v", r)
 	}
 	expectEqual(t, "the transcript's requests", words(r), []string{"first", "two"})

@@ -93,6 +93,10 @@ func TestStreamOutcome(t *testing.T) {
 	if _, feedback, err := s.result.judge(); err != nil || feedback != "last" {
 		t.Errorf("the last result must count, got %q, %v", feedback, err)
 	}
+	s = quietStream(io.Discard, func(err error) { t.Error(err) }) // it is ended before a result
+	_, _ = s.Write([]byte(`{"type":"assistant","message":{"id":"m1","usage":{"output_tokens":9}}}` + "\n"))
+	s.close()
+	expectIs(t, "the output without a result", s.outcome.Tokens.Output, 9)
 }
 
 // isOver reports whether the stream holds a verdict or an error, so that the reviewer's end is not awaited.

@@ -29,13 +29,16 @@ func TestStateSweep(t *testing.T) {
 		expectIs(t, "what is left", strings.Join(left, " "), names)
 	}
 	const others = "12-345-settings.json client-list.txt written.json"
-	touch(time.Now().Add(-retention-time.Hour), others+" mine.json hook-invocation.log supervisor-b.json supervisor-a.json supervisor-a-output.jsonl supervisor-a-output.jsonl.1 supervisor-a-events.jsonl supervisor-a.json.bad .supervisor-a.json.ccc-tmp")
+const first = "supervisor-a.json supervisor-a-output.jsonl supervisor-a-output.jsonl.1 supervisor-a-events.jsonl " +
+		"supervisor-a.json.bad .supervisor-a.json.ccc-tmp"
+	touch(time.Now().Add(-retention-time.Hour), others+" mine.json hook-invocation.log supervisor-b.json "+first)
+	touch(time.Now().Add(-retention-time.Hour), "supervisor-c-events.jsonl") // the older of two, as supervisor-b.json
 	touch(time.Now(), "supervisor-b-events.jsonl supervisor-c.json")
 	check(t, d.sweep())
 	touch(time.Now().Add(-retention-time.Hour), "supervisor-d.json")
 	check(t, d.sweep()) // not a day later
 	check(t, os.Remove(d.file("supervisor-d.json")))
-	expect(strings.Replace(others, " written.json", " hook-invocation.log mine.json state.lock supervisor-b-events.jsonl supervisor-b.json supervisor-c.json written.json", 1))
+	expect(strings.Replace(others, " written.json", " hook-invocation.log mine.json state.lock supervisor-b-events.jsonl supervisor-b.json supervisor-c-events.jsonl supervisor-c.json written.json", 1))
 	os.Truncate(d.logFile(), logLimit+1)
 	yesterday := time.Now().Add(-sweepInterval - time.Minute)
 	check(t, os.Chtimes(d.lockFile(), yesterday, yesterday))
@@ -43,7 +46,7 @@ func TestStateSweep(t *testing.T) {
 	if info, err := os.Stat(d.logFile() + ".1"); err != nil || info.Size() != logLimit+1 {
 		t.Errorf("the older log: %v", err)
 	}
-	if removed, kept, err := d.purge(); removed != 5 || kept != 4 || err != nil {
+	if removed, kept, err := d.purge(); removed != 6 || kept != 4 || err != nil {
 		t.Errorf("purged %d, kept %d, %v", removed, kept, err)
 	}
 	expect(strings.Replace(others, "written.json", "mine.json written.json", 1))

@@ -242,6 +242,10 @@ func TestVerdictReasons(t *testing.T) {
 		"the limit, no words": {[]record{end(verdictAllow, "", ""), end(verdictLimit, "", "")}, "The limit of 3 reviews is reached; there are no more for this request (3 minutes ago)"},
 		"a review that runs":  {[]record{{Time: ago(12 * time.Second), Kind: kindBegin, Event: eventStop, Review: "r", Iteration: 2, Limit: 3, Deadline: ago(-time.Hour)}}, "Review 2/3 has been running for 12."},
 		"an odd word":         {[]record{end("odd", "", "")}, "Review 2/3 odd 3 minutes ago"},
+		"a prompt during the review": {
+			[]record{{Time: ago(5 * time.Minute), Kind: kindBegin, Event: eventStop, Review: "block"},
+				{Time: ago(4 * time.Minute), Kind: kindPrompt, Prompt: "go on"}, end(verdictBlock, "add tests", "")},
+			"Review 2/3 sent back 3 minutes ago: add tests\nA newer request has not been judged yet."},
 	} {
 		h := historyOf(c.records...)
 		s := sessionReview{review: h.Reviews[len(h.Reviews)-1], history: h}
@@ -384,6 +388,7 @@ func TestStatusline(t *testing.T) {
 		{"no_session", "{}", "CCC_SUPERVISOR=1", "",
 			nil, "", "ccc: reading Claude Code's status: it has no session_id\n"},
 		{"path", `{"session_id":"../x"}`, "CCC_SUPERVISOR=1", "", nil, "", "ccc: "},
+		{"settings_broken", known, "CCC_SUPERVISOR=1", state(""), nil, "监督中 2/10\n", ""},
 		{"uninstalled", known, "CCC_SUPERVISOR=1", state(""), nil, "未受监督：settings.json 里没有 ccc 的 hook\n", ""},
 	}
 	for _, test := range tests {
@@ -392,6 +397,9 @@ func TestStatusline(t *testing.T) {
 			box.vars = append(box.vars, strings.Fields(test.vars)...)
 			if test.name != "uninstalled" {
 				box.installHooks()
+			}
+			if test.name == "settings_broken" {
+				box.setSettings("{")
 			}
 			if test.state != "" {
 				box.write(statePath, 0o600, test.state)

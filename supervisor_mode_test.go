@@ -368,6 +368,7 @@ func TestObserve(t *testing.T) {
 			box.reviews(allows(""))
 			box.stop("")
 			expectIn(t, "the next request", box.read("../fake/reviewer-3.stdin"), "## Previous feedback\nadd tests", sectionUnseen.en)
+			expectIn(t, "the next request", box.read("../fake/reviewer-3.stdin"), "\nRound 1 of at most 1.")
 			box.submit("more")
 			box.stop("")
 			expectNotIn(t, "a request behind an approval", box.read("../fake/reviewer-4.stdin"), "add tests", sectionUnseen.en)
@@ -405,5 +406,10 @@ func TestObservedMeanwhile(t *testing.T) {
 		expectNotIn(t, "the answer", got.stdout, "decision")
 		expectIn(t, "the state", box.read(statePath), `"count":0`)
 		expectIn(t, "status", box.ccc("status"), "：退回 0 次")
+		const counted = "the state, where a review before it was counted"
+		check(t, stateDir(filepath.Join(box.home, ".claude/ccc")).session(testSession).update(
+			func(s *sessionState) { s.Count = 2 }))
+		box.stop("")
+		expectIn(t, counted, box.read(statePath), `"count":2`)
 	}
 }

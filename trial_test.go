@@ -545,6 +545,8 @@ func TestTrialUnwritable(t *testing.T) {
 			[]string{"ccc: adding ccc's hooks for Stop, PreToolUse, UserPromptSubmit, SessionStart to ",
 				"SETTINGS: ", "permission denied" + merge + `{"allowManagedHooksOnly":false,"disableAllHooks":false,` +
 					`"hooks":{"PreToolUse":[{"matcher":"AskUserQuestion","hooks":[{`}, 0},
+		"of reviews alone": {replaced(`"Stop"`, `"Other"`), 1,
+			[]string{"ccc: adding ccc's hooks for Stop to SETTINGS: ", "permission denied" + merge}, 0},
 		"complete": {(*sandbox).settings, 0, []string{"Supervisor mode enabled"}, 1},
 		"another timeout": {replaced(`"timeout": 600`, `"timeout": 700`), 0,
 			[]string{"ccc: warning: SETTINGS stays as it is: ", "Supervisor mode enabled"}, 1},
