@@ -85,10 +85,10 @@ func TestMain(m *testing.M) {
 	}
 	// Many tests wait for other processes most of the time.
 	flag.Parse()
-	if err := flag.Set("test.parallel", "12"); err != nil {
+	if err := flag.Set("test.parallel", "8"); err != nil {
 		panic(err)
 	}
-	reviewLookPatience = time.Minute
+	reviewLookPatience, versionPatience = time.Minute, time.Minute
 	os.Setenv("GORACE", noRaceSleep)
 	made := ""
 	measured := flag.Lookup("test.bench").Value.String() + os.Getenv("CCC_REAL_CLAUDE") // its sandbox has another /dev

@@ -29,7 +29,7 @@ func TestStateSweep(t *testing.T) {
 		expectIs(t, "what is left", strings.Join(left, " "), names)
 	}
 	const others = "12-345-settings.json client-list.txt written.json"
-const first = "supervisor-a.json supervisor-a-output.jsonl supervisor-a-output.jsonl.1 supervisor-a-events.jsonl " +
+	const first = "supervisor-a.json supervisor-a-output.jsonl supervisor-a-output.jsonl.1 supervisor-a-events.jsonl " +
 		"supervisor-a.json.bad .supervisor-a.json.ccc-tmp"
 	touch(time.Now().Add(-retention-time.Hour), others+" mine.json hook-invocation.log supervisor-b.json "+first)
 	touch(time.Now().Add(-retention-time.Hour), "supervisor-c-events.jsonl") // the older of two, as supervisor-b.json
