@@ -695,3 +695,30 @@ func TestStoredSessions(t *testing.T) {
 		expectIs(t, line, onlyMember([]byte(line), "uuid"), want)
 	}
 }
+
+// For talk alone no tool was called since; a call of the newest prompt, or of a request after that time, is one.
+func TestCalledSince(t *testing.T) {
+	at := func(hours int) string { return ago(time.Duration(hours) * time.Hour).Format(time.RFC3339) }
+	request := func(hours int, isPrompt, calls bool) userRequest {
+		return userRequest{id: "1", words: "x", at: at(hours), isPrompt: isPrompt, callsTool: calls}
+	}
+	for name, test := range map[string]struct {
+		requests []userRequest
+		want     bool
+	}{
+		"no prompt":                 {nil, true},
+		"talk":                      {[]userRequest{request(5, true, false)}, false},
+		"work before talk":          {[]userRequest{request(5, true, true), request(4, true, false)}, false},
+		"work":                      {[]userRequest{request(5, true, true)}, true},
+		"work behind a prompt":      {[]userRequest{request(5, true, false), request(4, false, true)}, true},
+		"work since, talk behind":   {[]userRequest{request(1, true, true), request(0, true, false)}, true},
+		"work before, talk behind":  {[]userRequest{request(3, true, true), request(1, true, false)}, false},
+		"a request without an id":   {[]userRequest{{words: "x", at: at(5), isPrompt: true}}, true},
+		"a request without a time":  {[]userRequest{{id: "1", words: "x", isPrompt: true}}, false},
+		"no prompt, but an answer":  {[]userRequest{request(5, false, false)}, true},
+		"an answer after that time": {[]userRequest{request(1, false, false)}, false},
+	} {
+		c := conversation{requests: test.requests}
+		expectIs(t, name, c.calledSince(ago(2*time.Hour)), test.want)
+	}
+}
