@@ -67,6 +67,31 @@ func expectIn(t *testing.T, what, text string, wanted ...string) {
 	}
 }
 
+// expectPrefix wants a text, what names it, to begin so.
+func expectPrefix(t *testing.T, what, text, wanted string) {
+	t.Helper()
+	if !strings.HasPrefix(text, wanted) {
+		t.Errorf("%s: got %q, want it to begin with %q", what, text, wanted)
+	}
+}
+
+// expectSuffix wants a text, what names it, to end so.
+func expectSuffix(t *testing.T, what, text, wanted string) {
+	t.Helper()
+	if !strings.HasSuffix(text, wanted) {
+		t.Errorf("%s: got %q, want it to end with %q", what, text, wanted)
+	}
+}
+
+// lastRecord returns the last record of a timeline, and ends the test where there is none.
+func lastRecord(t *testing.T, records []record) record {
+	t.Helper()
+	if len(records) == 0 {
+		t.Fatal("the timeline is empty")
+	}
+	return records[len(records)-1]
+}
+
 // expectNotIn wants none of these in a text.
 func expectNotIn(t *testing.T, what, text string, unwanted ...string) {
 	t.Helper()
@@ -393,10 +418,13 @@ const (
 
 func (box *sandbox) log() string { return box.read(logPath) }
 
+// stateDir is the state directory of the sandbox's ccc, to read it as ccc does, or to prepare it.
+func (box *sandbox) stateDir() stateDir { return stateDir(filepath.Join(box.home, ".claude/ccc")) }
+
 // timeline returns the records of a session, without those of what a reviewer called and said, and of the begin of a review.
 func (box *sandbox) timeline(session string) (records []record) {
 	box.t.Helper()
-	err := readLines(stateDir(filepath.Join(box.home, ".claude/ccc")).session(session).timelineFile(), func(line []byte) {
+	err := readLines(box.stateDir().session(session).timelineFile(), func(line []byte) {
 		e, ok := parseEntry(line)
 		if r := flat(e); ok && r.Kind != kindBegin && r.Kind != kindCall && r.Kind != kindWords {
 			records = append(records, r)

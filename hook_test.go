@@ -213,7 +213,7 @@ func TestHookNotes(t *testing.T) {
 		r.Tokens == nil || r.Tokens.CacheRead == 0 {
 		t.Errorf("review record %+v %+v", r, r.Tokens)
 	}
-	h, err := stateDir(filepath.Join(box.home, ".claude/ccc")).session(testSession).readHistory()
+	h, err := box.stateDir().session(testSession).readHistory()
 	if check(t, err); !slices.Equal(h.Reviews[1].did.Tools, []string{"Bash(git diff --stat)"}) {
 		t.Errorf("the second review %+v", h.Reviews[1])
 	}

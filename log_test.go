@@ -546,7 +546,7 @@ func TestLogFollowKilled(t *testing.T) {
 	box.timelineOf(testSession, killed)
 	output, end := follow(t, box, "-f", testSession)
 	await(t, output, errKilled.zh)
-	session := stateDir(filepath.Join(box.home, ".claude/ccc")).session(testSession)
+	session := box.stateDir().session(testSession)
 	over := killed
 	over.Kind, over.Verdict, over.Error, over.Begun, over.Time = kindEnd, verdictFailed, errKilled.zh, killed.Time, now()
 	for _, r := range []record{{Time: now(), Kind: kindPrompt, Prompt: "go on"}, over, {Time: now(), Kind: kindPrompt, Prompt: "and on"}} {
