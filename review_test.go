@@ -32,9 +32,12 @@ func TestShown(t *testing.T) {
 	}{
 		{"approved", "", allows(""), "审查 1/8 通过 · "},
 		{"left_to_the_user", "", allows("rotate the key"), "审查者给你的留言：rotate the key"},
-		{"failed", "", fails("API Error: 529"), "这次审查没能完成，Agent 的工作未经检查。\\n原因：审查者报错：API Error: 529\\n发一条“继续”，它停下时会再审，或者运行 ccc review。\\n仍不行请运行 ccc doctor"},
-		{"too_long", "", fails("Prompt is too long"), "原因：审查者报错：Prompt is too long\\n对话太长，审查者读不下：先运行 /compact，再发一条“继续”\"}"},
-		{"limit", stateText(testSession, 10, ""), allows(""), `"[SUPERVISOR] 这项要求的 8 次审查已用完，这次停下没有再审。\n你再发消息会重新计数。"`},
+		{"failed", "", fails("API Error: 529"), `这次审查没能完成，Agent 的工作未经检查。\n原因：审查者报错：API Error: 529\n` +
+			`发一条“继续”，它停下时会再审，或者运行 ccc review。\n仍不行请运行 ccc doctor`},
+		{"too_long", "", fails("Prompt is too long"), `原因：审查者报错：Prompt is too long\n` +
+			`对话太长，审查者读不下：先运行 /compact，再发一条“继续”"}`},
+		{"limit", stateText(testSession, 10, ""), allows(""),
+			`"[SUPERVISOR] 这项要求的 8 次审查已用完，这次停下没有再审。\n你再发消息会重新计数。"`},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -51,9 +54,9 @@ func TestShown(t *testing.T) {
 			box.submit("before")
 			prepare()
 			got := box.stop(inTurn)
-			if got.code != 0 || !strings.HasPrefix(got.stdout, `{"systemMessage":"[SUPERVISOR] `) || !strings.Contains(got.stdout, test.shown) {
-				t.Errorf("in a session: %+v", got)
-			}
+			expectIs(t, "the exit code in a session", got.code, 0)
+			expectPrefix(t, "stdout in a session", got.stdout, `{"systemMessage":"[SUPERVISOR] `)
+			expectIn(t, "stdout in a session", got.stdout, test.shown)
 			// Told at once, it is not told again; the prompt is not the first.
 			expectEnd(t, "the next prompt", box.submit("next"), 0, "", "")
 		})
@@ -87,30 +90,28 @@ func TestShownAtLimit(t *testing.T) {
 	box.reviews(blocks("two tests fail"))
 	box.submit("fix it")
 	box.stop("")
-	const want = `{"systemMessage":"[SUPERVISOR] 这项要求的 1 次审查已用完，这次停下没有再审。\n你再发消息会重新计数。\n上次的反馈还没有解决：two tests fail"}` + "\n"
+	const want = `{"systemMessage":"[SUPERVISOR] 这项要求的 1 次审查已用完，这次停下没有再审。\n你再发消息会重新计数。\n` +
+		`上次的反馈还没有解决：two tests fail"}` + "\n"
 	expectEnd(t, "the stop at the limit", box.stop(inTurn), 0, want, "")
 	// A review that failed has settled nothing.
 	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"max_iterations":2}}`)
 	box.reviews(fails("API Error: 529"))
 	box.stop(inTurn)
-	if got := box.stop(inTurn); !strings.HasSuffix(got.stdout, "two tests fail\"}\n") {
-		t.Errorf("got %+v", got)
-	}
+	expectSuffix(t, "the limit behind a failed review", box.stop(inTurn).stdout, "two tests fail\"}\n")
 	// What was approved since is open no more.
 	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"max_iterations":3}}`)
 	box.reviews(allows(""))
 	box.stop(inTurn)
 	// A question at the limit goes to the user, and the log says so with the question.
-	box.hook(box.event(eventPreToolUse, `"tool_name":"AskUserQuestion","tool_input":{"questions":[{"question":"Which one?","options":[{"label":"A"}]}]}`))
-	if told := box.run(10*time.Second, "", "ccc", "log").stdout; !strings.Contains(told, "Which one?") || !strings.Contains(told, "问题直接交给用户") {
-		t.Error(told)
-	}
+	box.hook(box.event(eventPreToolUse,
+		`"tool_name":"AskUserQuestion","tool_input":{"questions":[{"question":"Which one?","options":[{"label":"A"}]}]}`))
+	expectIn(t, "ccc log", box.run(10*time.Second, "", "ccc", "log").stdout, "Which one?", "问题直接交给用户")
 	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"max_iterations":1}}`)
 	box.reviews(fails("API Error: 529"))
 	box.stop(inTurn) // the first behind the approval
-	if got := box.stop(inTurn); strings.Contains(got.stdout, "two tests fail") || !strings.Contains(got.stdout, "已用完") {
-		t.Errorf("got %+v", got)
-	}
+	shown := box.stop(inTurn).stdout
+	expectIn(t, "the limit behind an approval", shown, "已用完")
+	expectNotIn(t, "the limit behind an approval", shown, "two tests fail")
 }
 
 // A session that starts, is resumed or comes behind /clear says what it has, and a prompt says nothing. One that goes
@@ -121,7 +122,8 @@ func TestIntroduced(t *testing.T) {
 	box.inSession()
 	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"max_iterations":3}}`)
 	box.vars = append(box.vars, "CCC_PROVIDER=kimi")
-	const supervised, watch = `{"systemMessage":"[SUPERVISOR] 本会话受监督\n每项要求最多审查 3 次（提供商 kimi）`, `\n实时查看：ccc log -f"}` + "\n"
+	const supervised = `{"systemMessage":"[SUPERVISOR] 本会话受监督\n每项要求最多审查 3 次（提供商 kimi）`
+	const watch = `\n实时查看：ccc log -f"}` + "\n"
 	expectStart := func(source, want string) {
 		t.Helper()
 		got := box.hook(box.event(eventStart, `"source":"`+source+`"`))
@@ -137,9 +139,8 @@ func TestIntroduced(t *testing.T) {
 	expectStart("resume", "")
 	box.submit("/supervisor on")
 	expectStart("resume", supervised+watch)
-	if ids, _ := stateDir(filepath.Join(box.home, ".claude/ccc")).sessions(); len(ids) != 1 {
-		t.Errorf("the sessions are %q", ids)
-	}
+	ids, _ := box.stateDir().sessions()
+	expectEqual(t, "the sessions", ids, []string{testSession})
 	box.vars = append(box.vars, "HOME=", testTrustVariable+"=") // without a HOME there is no copy
 	box.vars = append(box.vars, "CLAUDE_CONFIG_DIR="+box.home+"/.claude")
 	got := box.hook(box.event(eventStart, `"source":"startup"`))
@@ -150,12 +151,13 @@ func TestIntroduced(t *testing.T) {
 	expectStart("startup", "")
 }
 
-// A review that ended without a word to the user is told at the next prompt, once, however it ended and whatever was reviewed by
-// hand since; not while a review runs, nor once another stop has been told, nor of a
-// question, which the user has answered.
+// A review that ended without a word to the user is told at the next prompt, once, however it ended and whatever was
+// reviewed by hand since; not while a review runs, nor once another stop has been told, nor of a question, which the
+// user has answered.
 func TestUntold(t *testing.T) {
 	t.Parallel()
-	killed, cancelled := "上次审查没能完成，Agent 的工作未经检查。\\n原因：审查期间 ccc 被强行结束", "上次审查已取消（按了 Esc 或 Ctrl-C，或者 Claude Code 退出了），Agent 的工作未经检查。"
+	const killed = `上次审查没能完成，Agent 的工作未经检查。\n原因：审查期间 ccc 被强行结束`
+	const cancelled = "上次审查已取消（按了 Esc 或 Ctrl-C，或者 Claude Code 退出了），Agent 的工作未经检查。"
 	for name, test := range map[string]struct {
 		members string // of a question
 		signal  syscall.Signal
@@ -180,7 +182,8 @@ func TestUntold(t *testing.T) {
 			check(t, hook.Process.Signal(test.signal))
 			hook.Wait()
 			expectIs(t, "stdout", stdout.String(), "")
-			h, err := stateDir(filepath.Join(box.home, ".claude/ccc")).session(testSession).readHistory()
+			session := box.stateDir().session(testSession)
+			h, err := session.readHistory()
 			check(t, err)
 			expectIs(t, "the verdict", h.Reviews[0].Verdict, test.verdict)
 			box.reviews(allows(""))
@@ -188,8 +191,9 @@ func TestUntold(t *testing.T) {
 			case "approved":
 				expectIn(t, "the next stop", box.stop("").stdout, "通过")
 			case "by hand":
-				check(t, stateDir(filepath.Join(box.home, ".claude/ccc")).session(testSession).append(record{Time: now(), Kind: kindEnd,
-					Event: eventReview, Review: "h", outcome: outcome{Verdict: verdictAllow}}.entry()))
+				byHand := record{Time: now(), Kind: kindEnd, Event: eventReview, Review: "h"}
+				byHand.Verdict = verdictAllow
+				check(t, session.append(byHand.entry()))
 			case "woken":
 				expectEnd(t, "a notification", box.submit("<task-notification>\nx"), 0, "", "")
 			case "then asks":
@@ -206,40 +210,60 @@ func TestUntold(t *testing.T) {
 // A question that the reviewer answered is told with its options, whose answer the agent got, and how to say otherwise; one that
 // was let through with what the reviewer says to it. By hand nobody is told.
 func TestQuestionShown(t *testing.T) {
-	const twice = `"tool_name":"AskUserQuestion","tool_input":{"questions":[{"question":"Which\ndatabase?","options":[{"label":"SQLite"},{"label":"Postgres"}]},{"question":"And where?","options":[]}]}`
-	deny, allow := strings.TrimSuffix(toolOutput("deny", "use SQLite"), "}\n"), strings.TrimSuffix(toolOutput("allow", "back it up"), "}\n")
-	for _, test := range []struct {
-		name   string
+	const twice = `"tool_name":"AskUserQuestion","tool_input":{"questions":[` +
+		`{"question":"Which\ndatabase?","options":[{"label":"SQLite"},{"label":"Postgres"}]},` +
+		`{"question":"And where?","options":[]}]}`
+	opened := func(decision, reason string) string { return strings.TrimSuffix(toolOutput(decision, reason), "}\n") }
+	for name, test := range map[string]struct {
 		state  string
 		review fakeReview
 		answer string // in a session
 		byHand string
+		stderr []string
 	}{
-		{"answered", "", blocks("use SQLite"), deny + `,"systemMessage":"[SUPERVISOR] 审查者（不是你）回答了 Agent 的提问：\nWhich database?\n- SQLite\n- Postgres\nAnd where?\n` +
-			`它的回答：use SQLite\n提问审查 1/8 退回 · SECONDS · 没有在副本里运行命令\n不同意：按 Esc，再输入你的回答"}`, toolOutput("deny", "use SQLite")},
-		{"let through", "", allows("back it up"), allow + `,"systemMessage":"[SUPERVISOR] 提问审查 1/8 通过 · SECONDS · 没有在副本里运行命令\n审查者给你的留言：back it up"}`,
-			toolOutput("allow", "back it up")},
-		{"limit", stateText(testSession, 10, ""), allows(""), strings.TrimSuffix(toolOutput("allow", "这项要求的审查次数已用完（8 次）"), "}\n") +
-			`,"systemMessage":"[SUPERVISOR] 这项要求的 8 次审查已用完，这个提问没有审查。"}`, toolOutput("allow", "这项要求的审查次数已用完（10 次）")},
-		{"failed", "", fails("API Error: 529"), `{"systemMessage":"[SUPERVISOR] 这个提问没能审查，直接交给了你。\n原因：审查者报错：API Error: 529\n详情见 ccc log"}`, ""},
+		"answered": {
+			review: blocks("use SQLite"),
+			answer: opened("deny", "use SQLite") + `,"systemMessage":"[SUPERVISOR] 审查者（不是你）回答了 Agent 的提问：\n` +
+				`Which database?\n- SQLite\n- Postgres\nAnd where?\n它的回答：use SQLite\n` +
+				`提问审查 1/8 退回 · SECONDS · 没有在副本里运行命令\n不同意：按 Esc，再输入你的回答"}`,
+			byHand: toolOutput("deny", "use SQLite"),
+			stderr: []string{"[SUPERVISOR] 正在审查提问...\n", "[SUPERVISOR] 提问退回\nuse SQLite\nAgent 将根据反馈继续工作\n"},
+		},
+		"let through": {
+			review: allows("back it up"),
+			answer: opened("allow", "back it up") + `,"systemMessage":"[SUPERVISOR] ` +
+				`提问审查 1/8 通过 · SECONDS · 没有在副本里运行命令\n审查者给你的留言：back it up"}`,
+			byHand: toolOutput("allow", "back it up"),
+			stderr: []string{"[SUPERVISOR] 问题交给用户\n"},
+		},
+		"limit": {
+			state:  stateText(testSession, 10, ""),
+			review: allows(""),
+			answer: opened("allow", "这项要求的审查次数已用完（8 次）") +
+				`,"systemMessage":"[SUPERVISOR] 这项要求的 8 次审查已用完，这个提问没有审查。"}`,
+			byHand: toolOutput("allow", "这项要求的审查次数已用完（10 次）"),
+		},
+		"failed": {
+			review: fails("API Error: 529"),
+			answer: `{"systemMessage":"[SUPERVISOR] 这个提问没能审查，直接交给了你。\n` +
+				`原因：审查者报错：API Error: 529\n详情见 ccc log"}`,
+		},
 	} {
-		t.Run(test.name, func(t *testing.T) {
-			for _, byHand := range []bool{true, false} {
+		t.Run(name, func(t *testing.T) {
+			for where, want := range map[string]string{"by hand": test.byHand, "in a session": test.answer + "\n"} {
 				box := newHookBox(t)
-				want := test.byHand
-				if !byHand {
+				if where == "in a session" {
 					box.inSession()
-					want = test.answer + "\n"
 				}
 				if test.state != "" {
 					box.write(statePath, 0o600, test.state)
 				}
 				box.reviews(test.review)
 				got := box.hook(box.event(eventPreToolUse, twice))
-				expectIs(t, "the answer", regexp.MustCompile(`[\d.]+ 秒 · \$[\d.]+`).ReplaceAllString(got.stdout, "SECONDS"), want)
-				expectIn(t, "stderr", got.stderr, map[string]string{"answered": "[SUPERVISOR] 正在审查提问...\n", "let through": "[SUPERVISOR] 问题交给用户\n"}[test.name],
-					map[string]string{"answered": "[SUPERVISOR] 提问退回\nuse SQLite\nAgent 将根据反馈继续工作\n"}[test.name])
-				expectNotIn(t, "stderr", got.stderr, "正在审查工作", "[SUPERVISOR] 任务")
+				answer := regexp.MustCompile(`[\d.]+ 秒 · \$[\d.]+`).ReplaceAllString(got.stdout, "SECONDS")
+				expectIs(t, "the answer "+where, answer, want)
+				expectIn(t, "stderr "+where, got.stderr, test.stderr...)
+				expectNotIn(t, "stderr "+where, got.stderr, "正在审查工作", "[SUPERVISOR] 任务")
 			}
 		})
 	}
@@ -289,9 +313,7 @@ func TestWorktree(t *testing.T) {
 	box.write("../work/trees/feature/.git", 0o600, "gitdir: "+filepath.Join(box.work, ".git/worktrees/feature")+"\n")
 	box.write("../work/trees/feature/sub/x", 0o600, "")
 	event := strings.Replace(box.event("Stop", ""), box.work, filepath.Join(tree, "sub"), 1)
-	if got := box.hook(event); decided(got.stdout) != blockNotYet {
-		t.Fatalf("%+v", got)
-	}
+	expectEnd(t, "the stop", box.hook(event), 0, blockNotYet, "")
 	expectIs(t, "the reviewer's directory", strings.TrimSpace(box.read("../fake/reviewer-1.cwd")), tree)
 	expectIn(t, "the request", box.read("../fake/reviewer-1.stdin"), "worktree 里工作："+tree, "主目录 "+box.work)
 	expectIn(t, "the reviewer's command line", box.read("../fake/reviewer-1.args"), "--add-dir\n"+box.work+"\n")
@@ -308,17 +330,16 @@ func TestNoWorktree(t *testing.T) {
 		box.vars = append(box.vars, "CLAUDE_PROJECT_DIR="+filepath.Join(root, project), "CCC_SUPERVISOR=1")
 		box.hook(strings.Replace(box.event("Stop", ""), box.work, filepath.Join(root, cwd), 1))
 		expectIs(t, project, strings.TrimSpace(box.read("../fake/reviewer-1.cwd")), box.work)
-		if request := box.read("../fake/reviewer-1.stdin"); strings.Contains(request, "worktree") || !strings.Contains(request, "Agent 的当前目录") {
-			t.Errorf("%s: the request is %s", project, request)
-		}
+		request := box.read("../fake/reviewer-1.stdin")
+		expectIn(t, "the request of "+project, request, "Agent 的当前目录")
+		expectNotIn(t, "the request of "+project, request, "worktree")
 	}
 
 	// An event that does not say where the agent is: Claude Code runs the hook there.
 	box := newHookBox(t)
 	box.hook(`{"session_id":"` + testSession + `"}`)
-	if r := box.onlyTimeline(); r[0].Project != box.work || !strings.Contains(box.read("../fake/reviewer-1.stdin"), "Agent 的当前目录："+box.work) {
-		t.Errorf("%+v", r)
-	}
+	expectIs(t, "the project on record", box.onlyTimeline()[0].Project, box.work)
+	expectIn(t, "the request", box.read("../fake/reviewer-1.stdin"), "Agent 的当前目录："+box.work)
 }
 
 // The session's directories go to the reviewer, and its model: the newest of which the transcript tells, else the word of the
@@ -334,12 +355,10 @@ func TestSessionsModelAndDirectories(t *testing.T) {
 	for i, id := range []string{"m-1[1m]", ""} {
 		box.stop(box.transcript(command, modelLine("2", "1", "m-0"), modelLine("3", "2", id), userLine("4", "3", "fix it"), agentLine("5", "4", "done")))
 		args := box.read(fmt.Sprintf("../fake/reviewer-%d.args", i+1))
-		if !strings.Contains(args, "--add-dir\n"+dir("launch")+"\n"+dir("typed")+"\n") || strings.Contains(args, dir("gone")) || strings.Contains(args, dir("launch/x")) || strings.Contains(args, "relative\n") {
-			t.Errorf("%s: arguments %s", id, args)
-		}
-		expectIn(t, "the arguments", args, "--model\n"+cmp.Or(id, "m-0")+"\n")
-		records := box.timeline(testSession)
-		expectIs(t, "the model on record", records[len(records)-1].Model, cmp.Or(id, "m-0"))
+		model := cmp.Or(id, "m-0")
+		expectIn(t, "the arguments", args, "--add-dir\n"+dir("launch")+"\n"+dir("typed")+"\n", "--model\n"+model+"\n")
+		expectNotIn(t, "the arguments", args, dir("gone"), dir("launch/x"), "relative\n")
+		expectIs(t, "the model on record", lastRecord(t, box.timeline(testSession)).Model, model)
 	}
 	lines := []string{modelLine("1", "", "m-1"), userLine("2", "1", "fix it"), agentLine("3", "2", "done")}
 	for i, test := range []struct {
@@ -353,9 +372,9 @@ func TestSessionsModelAndDirectories(t *testing.T) {
 		box.write(".claude/ccc.json", 0o600, test.config)
 		box.stop(box.transcript(lines...))
 		args := box.read(fmt.Sprintf("../fake/reviewer-%d.args", i+3))
-		if args == "" || !strings.Contains(args, test.model) || strings.Contains(args, "--model") != (test.model != "") {
-			t.Errorf("%s: arguments %s", test.config, args)
-		}
+		expectIs(t, test.config+": a review", args != "", true)
+		expectIn(t, test.config, args, test.model)
+		expectIs(t, test.config+": a model is named", strings.Contains(args, "--model"), test.model != "")
 	}
 }
 
@@ -387,25 +406,22 @@ func TestWayTaken(t *testing.T) {
 			supervisor := strings.TrimSuffix(`"try":false,`+test.supervisor, ",")
 			box.write(".claude/ccc.json", 0o600, `{"supervisor":{`+supervisor+`},"providers":{"b":{"env":{"ANTHROPIC_BASE_URL":"https://b"}}}}`)
 			box.run(30*time.Second, "", slices.Concat([]string{"ccc", "--supervisor"}, test.args, []string{"--", "hi"})...)
-			records := box.onlyTimeline()
-			if way := records[len(records)-1].Way; way != test.want {
-				t.Errorf("%q, want %q", way, test.want)
-			}
-			if hasSchema := strings.Contains(box.read("../fake/reviewer-1.args"), "--json-schema"); hasSchema == (test.want == "cache") {
-				t.Errorf("with a schema: %v", hasSchema)
-			}
-			if args := box.read("../fake/reviewer-1.args"); name == "model variable" && !strings.Contains(args, "--model\nclaude-sonnet-4-6\n") {
-				t.Errorf("the reviewer has another model: %s", args)
+			expectIs(t, "the way", lastRecord(t, box.onlyTimeline()).Way, test.want)
+			args := box.read("../fake/reviewer-1.args")
+			expectIs(t, "with a schema", strings.Contains(args, "--json-schema"), test.want != "cache")
+			if name == "model variable" { // the reviewer has the session's model, not that
+				expectIn(t, "the arguments", args, "--model\nclaude-sonnet-4-6\n")
 			}
 			if test.byHand == "" {
 				return
 			}
 			box.vars = append(box.vars, "CLAUDE_CODE_ATTRIBUTION_HEADER=0", "CCC_CACHE=line") // as in a terminal that the session opened
-			if got := box.run(30*time.Second, "", "ccc", "review", "--json").stdout; strings.Contains(got, `"way":"cache"`) != (test.byHand == "cache") {
-				t.Errorf("a review by hand: %s", got)
-			} else if env := box.environment("reviewer-2"); env == "" || strings.Contains(env, "ATTRIBUTION_HEADER") {
-				t.Errorf("a review by hand leaves out the line that a login is billed by: %s", env)
-			}
+			got := box.run(30*time.Second, "", "ccc", "review", "--json").stdout
+			expectIs(t, "by hand, with the cache: "+got, strings.Contains(got, `"way":"cache"`), test.byHand == "cache")
+			env := box.environment("reviewer-2")
+			expectIs(t, "by hand, there is a reviewer", env != "", true)
+			// The line stays that a login is billed by.
+			expectNotIn(t, "by hand, the environment", env, "ATTRIBUTION_HEADER")
 		})
 	}
 }
@@ -418,34 +434,35 @@ func TestLaunchAddDirs(t *testing.T) {
 	box.run(30*time.Second, "hello", "ccc", "--supervisor", "--", "-p", "--add-dir", "../other", "--verbose")
 	expectIn(t, "the reviewer's command line", box.read("../fake/reviewer-1.args"), "--add-dir\n"+other+"\n")
 	box.claudeIs(`printf %s "$CCC_ADD_DIRS" >"$HOME/dirs"`)
-	box.run(30*time.Second, "", "ccc", "--supervisor", "--", "a", "--add-dir", "../other", "/b", "--verbose", "c", "--add-dir=/d", "e", "--", "--add-dir", "/f")
+	box.run(30*time.Second, "", "ccc", "--supervisor", "--",
+		"a", "--add-dir", "../other", "/b", "--verbose", "c", "--add-dir=/d", "e", "--", "--add-dir", "/f")
 	expectIs(t, "the directories", box.read("dirs"), other+"\n/b\n/d")
 }
 
 // What a user's rules let MCP servers do, they do not in a review, whichever way it is asked: they are kept out.
 func TestReviewersServers(t *testing.T) {
-	tests := []struct {
-		config, version string
-		strict, asks    bool
+	for name, test := range map[string]struct {
+		config       string
+		noTranscript bool
+		kept         bool // out: --strict-mcp-config, and each of their tools asks
 	}{
-		{`{}`, "2.1.332", true, true},
-		{`{"keep_cache":true}`, "2.1.332", true, true},
-		{`{"keep_cache":true}`, "", true, true},
-		{`{"allowed_tools":["mcp__x"]}`, "2.1.332", false, false},
-		{`{"allowed_tools":["Bash(ls)","mcp__x"],"keep_cache":true}`, "2.1.332", false, false},
-	}
-	for _, test := range tests {
+		"by default":                          {config: `{}`, kept: true},
+		"with the cache":                      {config: `{"keep_cache":true}`, kept: true},
+		"with the cache, without transcript":  {config: `{"keep_cache":true}`, noTranscript: true, kept: true},
+		"where ccc.json allows one":           {config: `{"allowed_tools":["mcp__x"]}`},
+		"where it allows one, with the cache": {config: `{"allowed_tools":["Bash(ls)","mcp__x"],"keep_cache":true}`},
+	} {
 		box := newHookBox(t)
 		box.write(".claude/ccc.json", 0o600, `{"supervisor":`+test.config+`}`)
 		member := ""
-		if test.version != "" {
-			member = box.transcript(strings.Split(strings.ReplaceAll(userLine("1", "", "fix it")+"\n"+agentLine("2", "1", "done"), "2.1.332", test.version), "\n")...)
+		if !test.noTranscript {
+			member = box.transcript(userLine("1", "", "fix it"), agentLine("2", "1", "done"))
 		}
 		box.stop(member)
 		args := box.read("../fake/reviewer-1.args")
-		if strings.Contains(args, "--strict-mcp-config\n") != test.strict || strings.Contains(args, `"mcp__*"`) != test.asks || !strings.Contains(args, `"ask":["CronCreate",`) {
-			t.Errorf("%+v: arguments %s", test, args)
-		}
+		expectIs(t, name+": --strict-mcp-config", strings.Contains(args, "--strict-mcp-config\n"), test.kept)
+		expectIs(t, name+": their tools ask", strings.Contains(args, `"mcp__*"`), test.kept)
+		expectIn(t, name, args, `"ask":["CronCreate",`)
 	}
 }
 
@@ -496,12 +513,9 @@ func TestUsersOwnCommand(t *testing.T) {
 		box.write(name, 0o600, "mine: $ARGUMENTS\n")
 		box.vars = append(box.vars, "FAKE_CLAUDE_SESSION="+testSession)
 		box.run(30*time.Second, "", "ccc", "--supervisor", "-p", "hello")
-		if got := box.submit("/supervisor off"); got.stdout != "" || box.read(name) != "mine: $ARGUMENTS\n" {
-			t.Errorf("%s: %+v, the file is %q", name, got, box.read(name))
-		}
-		if prompts := box.timeline(testSession); prompts[len(prompts)-1].Prompt != "/supervisor off" {
-			t.Errorf("%s: it is not a request of the user's: %+v", name, prompts)
-		}
+		expectIs(t, name+": what is said", box.submit("/supervisor off").stdout, "")
+		expectIs(t, name+": the file", box.read(name), "mine: $ARGUMENTS\n")
+		expectIs(t, name+": the user's request", lastRecord(t, box.timeline(testSession)).Prompt, "/supervisor off")
 	}
 }
 
@@ -510,9 +524,8 @@ func TestReviewOfOldClient(t *testing.T) {
 	box := newHookBox(t)
 	lines := userLine("1", "", "fix it") + "\n" + agentLine("2", "1", "done")
 	got := box.stop(box.transcript(strings.Split(strings.ReplaceAll(lines, "2.1.332", "2.1.199"), "\n")...))
-	if got.code != 0 || got.stdout != "" || !strings.Contains(got.stderr, "Claude Code 2.1.199 太旧，至少要 2.1.200：claude update / npm install -g") || box.read("../fake/reviewer-1.args") != "" {
-		t.Errorf("%+v", got)
-	}
+	expectEnd(t, "the stop", got, 0, "", "Claude Code 2.1.199 太旧，至少要 2.1.200：claude update / npm install -g")
+	expectIs(t, "the reviewer", box.read("../fake/reviewer-1.args"), "")
 }
 
 // An answer without a verdict sends the agent back with its words, or with the default feedback where it must
@@ -604,8 +617,7 @@ func TestReasonOfFailure(t *testing.T) {
 			box := newHookBox(t)
 			box.reviews(test.review)
 			box.stop("")
-			records := box.timeline(testSession)
-			expectIs(t, "the reason", records[len(records)-1].Error, test.want)
+			expectIs(t, "the reason", lastRecord(t, box.timeline(testSession)).Error, test.want)
 		})
 	}
 }
@@ -625,8 +637,10 @@ func TestNothingRedacted(t *testing.T) {
 		got := box.stop(`"last_assistant_message":` + string(encodeJSON(code+" it is")))
 		expectEnd(t, "the stop", got, 0, string(encodeJSON(blocked(code)))+"\n", "")
 	}
-	expectIn(t, "the request", box.read("../fake/reviewer-2.stdin"), "to kimi-k2-thinking", "\n+"+code+"\n", "\n+MODEL=kimi-k2-thinking\n", code+" it is", "上次反馈\n"+code)
-	expectNotIn(t, "the request", box.read("../fake/reviewer-2.stdin"), "***")
+	request := box.read("../fake/reviewer-2.stdin")
+	expectIn(t, "the request", request,
+		"to kimi-k2-thinking", "\n+"+code+"\n", "\n+MODEL=kimi-k2-thinking\n", code+" it is", "上次反馈\n"+code)
+	expectNotIn(t, "the request", request, "***")
 }
 
 // The reviewer's words are cut in the timeline, and shown whole as they come.
