@@ -83,6 +83,16 @@ func expectSuffix(t *testing.T, what, text, wanted string) {
 	}
 }
 
+// expectCounts wants each of these so often in a text, what names it.
+func expectCounts(t *testing.T, what, text string, wanted map[string]int) {
+	t.Helper()
+	for part, want := range wanted {
+		if got := strings.Count(text, part); got != want {
+			t.Errorf("%s holds %q %d times, want %d:\n%s", what, part, got, want, text)
+		}
+	}
+}
+
 // lastRecord returns the last record of a timeline, and ends the test where there is none.
 func lastRecord(t *testing.T, records []record) record {
 	t.Helper()
