@@ -67,6 +67,49 @@ func expectIn(t *testing.T, what, text string, wanted ...string) {
 	}
 }
 
+// expectPrefix wants a text, what names it, to begin so.
+func expectPrefix(t *testing.T, what, text, wanted string) {
+	t.Helper()
+	if !strings.HasPrefix(text, wanted) {
+		t.Errorf("%s: got %q, want it to begin with %q", what, text, wanted)
+	}
+}
+
+// expectSuffix wants a text, what names it, to end so.
+func expectSuffix(t *testing.T, what, text, wanted string) {
+	t.Helper()
+	if !strings.HasSuffix(text, wanted) {
+		t.Errorf("%s: got %q, want it to end with %q", what, text, wanted)
+	}
+}
+
+// expectError wants an error, what names where it comes from, that says this.
+func expectError(t *testing.T, what string, err error, wanted string) {
+	t.Helper()
+	if err == nil || !strings.Contains(err.Error(), wanted) {
+		t.Errorf("%s: got the error %v, want one with %q", what, err, wanted)
+	}
+}
+
+// expectCounts wants each of these so often in a text, what names it.
+func expectCounts(t *testing.T, what, text string, wanted map[string]int) {
+	t.Helper()
+	for part, want := range wanted {
+		if got := strings.Count(text, part); got != want {
+			t.Errorf("%s holds %q %d times, want %d:\n%s", what, part, got, want, text)
+		}
+	}
+}
+
+// lastRecord returns the last record of a timeline, and ends the test where there is none.
+func lastRecord(t *testing.T, records []record) record {
+	t.Helper()
+	if len(records) == 0 {
+		t.Fatal("the timeline is empty")
+	}
+	return records[len(records)-1]
+}
+
 // expectNotIn wants none of these in a text.
 func expectNotIn(t *testing.T, what, text string, unwanted ...string) {
 	t.Helper()
@@ -77,6 +120,7 @@ func expectNotIn(t *testing.T, what, text string, unwanted ...string) {
 	}
 }
 
+// onlyRoot skips a test that needs root.
 func onlyRoot(t *testing.T) {
 	t.Helper()
 	if os.Getuid() != 0 {
@@ -237,6 +281,7 @@ func (box *sandbox) command(argv ...string) *exec.Cmd {
 	return cmd
 }
 
+// getenv returns a variable of the commands, "" when there is none.
 func (box *sandbox) getenv(name string) string {
 	for _, v := range slices.Backward(box.vars) {
 		if value, found := strings.CutPrefix(v, name+"="); found {
@@ -300,6 +345,7 @@ func processesWith(text string) (found []string) {
 	return found
 }
 
+// processIDs lists what runs on this machine, on Linux.
 func processIDs() (ids []string) {
 	entries, _ := os.ReadDir("/proc")
 	for _, entry := range entries {
@@ -391,12 +437,16 @@ const (
 	stateOff = `,"enabled":"off","switched_at":"2026-01-02T03:04:05Z"`
 )
 
+// log returns the session log, "" when there is none.
 func (box *sandbox) log() string { return box.read(logPath) }
+
+// stateDir is the state directory of the sandbox's ccc, to read it as ccc does, or to prepare it.
+func (box *sandbox) stateDir() stateDir { return stateDir(filepath.Join(box.home, ".claude/ccc")) }
 
 // timeline returns the records of a session, without those of what a reviewer called and said, and of the begin of a review.
 func (box *sandbox) timeline(session string) (records []record) {
 	box.t.Helper()
-	err := readLines(stateDir(filepath.Join(box.home, ".claude/ccc")).session(session).timelineFile(), func(line []byte) {
+	err := readLines(box.stateDir().session(session).timelineFile(), func(line []byte) {
 		e, ok := parseEntry(line)
 		if r := flat(e); ok && r.Kind != kindBegin && r.Kind != kindCall && r.Kind != kindWords {
 			records = append(records, r)
@@ -491,6 +541,7 @@ func (box *sandbox) expectBounded(most int) {
 	}
 }
 
+// twoProviders is a ccc.json as a user writes it: glm is the current one; kimi's token is a variable's value.
 const twoProviders = `{
 	"$schema": ["providers, as I like them",12345678901234567890.10e+2],
 	"current_provider" :  "glm",
@@ -501,6 +552,7 @@ const twoProviders = `{
   }
 }`
 
+// question is the input of AskUserQuestion, with one question.
 const question = `{"questions":[{"question":"Which database?","header":"Database","multiSelect":false,"options":[
 	{"label":"SQLite","description":"one file"},{"label":"Postgres","description":"a server"}]}]}`
 
@@ -740,6 +792,7 @@ func (box *sandbox) timelineOf(session string, lines ...any) {
 	box.write(".claude/ccc/supervisor-"+session+"-events.jsonl", 0o600, string(text))
 }
 
+// testTimeline is the timeline that the texts of testdata/show are made from.
 func testTimeline(t *testing.T) string {
 	text, err := os.ReadFile("testdata/show/timeline.jsonl")
 	check(t, err)
@@ -760,7 +813,11 @@ func openTerminal(t *testing.T, columns uint16) (master, terminal *os.File) {
 	t.Cleanup(func() { master.Close() })
 	var number, lock uint32
 	size := [4]uint16{24, columns}
-	for request, argument := range map[uintptr]unsafe.Pointer{tiocgptn: unsafe.Pointer(&number), tiocsptlck: unsafe.Pointer(&lock), syscall.TIOCSWINSZ: unsafe.Pointer(&size)} {
+	for request, argument := range map[uintptr]unsafe.Pointer{
+		tiocgptn:           unsafe.Pointer(&number),
+		tiocsptlck:         unsafe.Pointer(&lock),
+		syscall.TIOCSWINSZ: unsafe.Pointer(&size),
+	} {
 		if _, _, errno := syscall.Syscall(syscall.SYS_IOCTL, master.Fd(), request, uintptr(argument)); errno != 0 {
 			t.Fatal(errno)
 		}

@@ -15,9 +15,10 @@ import (
 	"unicode/utf8"
 )
 
-// asked is what the event of a question holds, toolOutput the answer to it.
+// asked is what the event of a question holds.
 const asked = `"tool_name":"AskUserQuestion","tool_use_id":"toolu_1","tool_input":` + question
 
+// toolOutput is what a hook answers to a question: "allow" or "deny", and why.
 func toolOutput(decision, reason string) string {
 	return fmt.Sprintf(`{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":%q,"permissionDecisionReason":%q}}`+"\n", decision, reason)
 }
@@ -45,6 +46,7 @@ var (
 	unreviewed = []string{logPath, lockPath, eventsPath, statePath}
 )
 
+// expectHooks plays each row in a sandbox of its own.
 func expectHooks(t *testing.T, tests []hookRow) {
 	t.Helper()
 	for _, test := range tests {
@@ -62,9 +64,7 @@ func expectHooks(t *testing.T, tests []hookRow) {
 				stdin = box.event(test.event, test.members)
 			}
 			got := box.run(30*time.Second, stdin, append([]string{"ccc", "supervisor-hook"}, test.args...)...)
-			if got.code != test.code || decided(got.stdout) != test.stdout {
-				t.Errorf("got exit %d, stdout %q\nwant exit %d, stdout %q\nstderr %s", got.code, got.stdout, test.code, test.stdout, got.stderr)
-			}
+			expectEnd(t, "the hook", got, test.code, test.stdout, "")
 			expectIn(t, "stderr", got.stderr, test.stderr...)
 			if test.silent && got.stderr != "" {
 				t.Errorf("stderr %q, want none", got.stderr)
@@ -81,7 +81,8 @@ func TestHook(t *testing.T) {
 	t.Parallel()
 	expectHooks(t, []hookRow{
 		{name: "stop_blocked", event: "Stop", files: reviewed, stdout: blockNotYet,
-			stderr: []string{"[SUPERVISOR HOOK] 开始执行", testSession, "iteration 1/10", "[SUPERVISOR] 正在审查工作...\n", "\n  · git diff --stat\n",
+			stderr: []string{"[SUPERVISOR HOOK] 开始执行", testSession, "iteration 1/10",
+				"[SUPERVISOR] 正在审查工作...\n", "\n  · git diff --stat\n",
 				"请在新窗口查看日志文件了解详情", outputPath, "I have compared the changes", "[SUPERVISOR] 任务未完成",
 				"not yet", "Agent 将根据反馈继续工作"}},
 		{name: "stop_allowed", event: "Stop", review: allows(""), files: reviewed,
@@ -174,7 +175,9 @@ func TestHookInput(t *testing.T) {
 		{name: "stdin_array", stdin: "[]", stderr: []string{"reading the hook event"}},
 		{name: "stdin_truncated", stdin: `{"session_id":"a`, stderr: []string{"reading the hook event"}},
 		{name: "session_missing", stdin: `{}`, stderr: []string{"no session_id"}},
-		{name: "session_of_128", stdin: `{"session_id":"` + strings.Repeat("a", 126) + `_.","hook_event_name":"SessionEnd"}`, files: []string{logPath}, silent: true},
+		{name: "session_of_128",
+			stdin: `{"session_id":"` + strings.Repeat("a", 126) + `_.","hook_event_name":"SessionEnd"}`,
+			files: []string{logPath}, silent: true},
 
 		{name: "unknown_flag", args: []string{"--nonsense"}, stdin: "{}",
 			stderr: []string{"nonsense", "usage:"}, code: 1},
@@ -187,6 +190,8 @@ func TestHookInput(t *testing.T) {
 	expectHooks(t, tests)
 }
 
+// What stops and prompts leave behind: the state, the timeline, the log and the request; a new prompt counts anew, and
+// nobody else may read the files.
 func TestHookNotes(t *testing.T) {
 	box := newHookBox(t)
 	state := func() (s sessionState) {
@@ -198,31 +203,33 @@ func TestHookNotes(t *testing.T) {
 	for range 2 {
 		box.stop("")
 	}
-	if s := state(); s.SessionID != testSession || s.Count != 2 || s.CreatedAt.IsZero() || s.UpdatedAt.Before(s.CreatedAt) || s.CreatedAt.Location() != time.UTC {
-		t.Errorf("state %+v", s)
-	}
+	s := state()
+	expectIs(t, "the state's session", s.SessionID, testSession)
+	expectIs(t, "the state's count", s.Count, 2)
+	expectIs(t, "the state has a time", s.CreatedAt.IsZero() || s.UpdatedAt.Before(s.CreatedAt), false)
+	expectIs(t, "the state's times are of", s.CreatedAt.Location(), time.UTC)
 	records := box.timeline(testSession)
 	if len(records) != 3 {
 		t.Fatalf("timeline %+v", records)
 	}
-	if r := records[0]; r.Kind != "prompt" || r.Prompt != "fix it" || r.Project != box.work {
-		t.Errorf("prompt record %+v", r)
-	}
-	if r := records[2]; r.Kind != "end" || r.Event != "Stop" || r.Iteration != 2 || r.Limit != 10 || r.Verdict != verdictBlock || r.Feedback != "not yet" ||
-		r.PromptSource != "built-in" || !validSession(r.ReviewerSession) || r.DurationSeconds <= 0 || r.CostUSD <= 0 || r.CostUSD >= 0.25 ||
-		r.Tokens == nil || r.Tokens.CacheRead == 0 {
-		t.Errorf("review record %+v %+v", r, r.Tokens)
-	}
-	h, err := stateDir(filepath.Join(box.home, ".claude/ccc")).session(testSession).readHistory()
-	if check(t, err); !slices.Equal(h.Reviews[1].did.Tools, []string{"Bash(git diff --stat)"}) {
-		t.Errorf("the second review %+v", h.Reviews[1])
-	}
+	prompt := records[0]
+	expectEqual(t, "the record of the prompt", []string{prompt.Kind, prompt.Prompt, prompt.Project},
+		[]string{"prompt", "fix it", box.work})
+	r := records[2]
+	expectEqual(t, "the record of the review",
+		[]string{r.Kind, r.Event, fmt.Sprint(r.Iteration, r.Limit), string(r.Verdict), r.Feedback, r.PromptSource},
+		[]string{"end", "Stop", "2 10", "block", "not yet", "built-in"})
+	expectIs(t, "its reviewer's session is one: "+r.ReviewerSession, validSession(r.ReviewerSession), true)
+	expectIs(t, fmt.Sprint("it has taken time: ", r.DurationSeconds), r.DurationSeconds > 0, true)
+	expectIs(t, fmt.Sprint("it has cost something, but not much: ", r.CostUSD), r.CostUSD > 0 && r.CostUSD < 0.25, true)
+	expectIs(t, "it has tokens of the cache", r.Tokens != nil && r.Tokens.CacheRead != 0, true)
+	h, err := box.stateDir().session(testSession).readHistory()
+	check(t, err)
+	expectEqual(t, "what its reviewer did", h.Reviews[1].did.Tools, []string{"Bash(git diff --stat)"})
 	request := box.read("../fake/reviewer-2.stdin")
 	expectIn(t, "the request", request, "[1] fix it", "事件：Stop", "上次反馈\nnot yet", "第 2 轮，最多 10 轮")
 	log := box.log()
-	if strings.Count(log, " iteration=2/10 prompt_source=built-in\n") != 1 {
-		t.Errorf("the log does not tell the source of the prompt:\n%s", log)
-	}
+	expectCounts(t, "the log", log, map[string]int{" iteration=2/10 prompt_source=built-in\n": 1})
 	line := regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z [a-z -]+( [a-z_]+=("([^"\\]|\\.)*"|[^ "]+))+$`)
 	for text := range strings.Lines(log) {
 		if !line.MatchString(strings.TrimSuffix(text, "\n")) || !strings.Contains(text, "session_id="+testSession) {
@@ -237,9 +244,9 @@ func TestHookNotes(t *testing.T) {
 	box.submit("and this")
 	expectIs(t, "the count after a new prompt", state().Count, 0)
 	box.stop("")
-	if request := box.read("../fake/reviewer-4.stdin"); strings.Contains(request, "上次反馈") || !strings.Contains(request, "第 1 轮，最多 10 轮") {
-		t.Errorf("the request of the new prompt has feedback of the one before:\n%s", request)
-	}
+	request = box.read("../fake/reviewer-4.stdin")
+	expectIn(t, "the request of the new prompt", request, "第 1 轮，最多 10 轮")
+	expectNotIn(t, "the request of the new prompt", request, "上次反馈")
 	filepath.Walk(filepath.Join(box.home, ".claude/ccc"), func(path string, info os.FileInfo, err error) error {
 		if want := map[bool]os.FileMode{true: 0o700, false: 0o600}[info.IsDir()]; info.Mode().Perm() != want {
 			t.Errorf("%s has mode %v, want %v", path, info.Mode().Perm(), want)
@@ -256,7 +263,12 @@ func TestHookOutputAppended(t *testing.T) {
 	for i, step := range []struct {
 		size        int64 // of the file before the review, 0 for as it is
 		want, aside string
-	}{{0, "one", ""}, {20 << 20, "one two", ""}, {0, "three", "one two"}, {20<<20 + 1, "four", "three"}} {
+	}{
+		{0, "one", ""},
+		{20 << 20, "one two", ""},
+		{0, "three", "one two"},
+		{20<<20 + 1, "four", "three"},
+	} {
 		if step.size > 0 {
 			check(t, os.Truncate(filepath.Join(box.home, outputPath), step.size))
 		}
@@ -272,6 +284,7 @@ func TestHookOutputAppended(t *testing.T) {
 	}
 }
 
+// Feedback that is too long for the agent is cut, and names the file that has the whole of it.
 func TestHookLongFeedback(t *testing.T) {
 	box := newHookBox(t)
 	box.reviews(blocks(strings.Repeat("长", 9000)))
@@ -281,12 +294,12 @@ func TestHookLongFeedback(t *testing.T) {
 		t.Fatal(err, got)
 	}
 	file := filepath.Join(box.home, ".claude/ccc/supervisor-"+testSession+"-feedback.txt")
-	if utf8.RuneCountInString(d.Reason) != feedbackLimit || !strings.Contains(d.Reason, file) || strings.ContainsRune(d.Reason, utf8.RuneError) {
-		t.Errorf("%d characters, ending in %q", utf8.RuneCountInString(d.Reason), d.Reason[len(d.Reason)-200:])
-	}
-	if rest, _ := os.ReadFile(file); strings.Count(string(rest), "长") != 9000 {
-		t.Error("the named file does not hold the whole feedback")
-	}
+	expectIs(t, "the characters of the reason", utf8.RuneCountInString(d.Reason), feedbackLimit)
+	end := d.Reason[max(0, len(d.Reason)-200):]
+	expectIn(t, "the end of the reason", end, file)
+	expectIs(t, "half a character is left", strings.ContainsRune(d.Reason, utf8.RuneError), false)
+	whole, _ := os.ReadFile(file)
+	expectIs(t, "the characters of the file", strings.Count(string(whole), "长"), 9000)
 }
 
 // A claude that lacks an optional flag is called again without it, once; any other unknown flag is a failed review.
@@ -297,26 +310,31 @@ func TestHookUnknownFlags(t *testing.T) {
 	const without = "ccc: review: this claude does not know --system-prompt-snapshot: going on without it\n"
 	expectEnd(t, "a stop", box.stop(""), 0, blockNotYet, without)
 	args := box.read("../fake/reviewer-1.args")
-	for _, flag := range []string{"--system-prompt-snapshot", "--max-budget-usd", "--allowedTools", "--add-dir", "--model"} { // with nothing to say
-		if strings.Contains(args, flag+"\n") {
-			t.Errorf("%s is given: arguments %s", flag, args)
-		}
-	}
-	if got := strings.Count(box.log(), " review started "); got != 1 {
-		t.Errorf("begun %d times, want once", got)
-	}
+	expectNotIn(t, "the arguments, of flags with nothing to say,", args,
+		"--system-prompt-snapshot\n", "--max-budget-usd\n", "--allowedTools\n", "--add-dir\n", "--model\n")
+	expectCounts(t, "the log", box.log(), map[string]int{" review started ": 1})
 	// What is said once the review has begun is about something else.
 	box.reviews(fakeReview{runs(`echo "error: unknown option '--max-budget-usd'" >&2`), decides(false, "not yet")})
-	if got := box.stop(""); decided(got.stdout) != blockNotYet || strings.Contains(got.stderr, "--max-budget-usd: going on") || box.read("../fake/reviewer-3.args") != "" {
-		t.Errorf("got %+v", got)
-	}
+	got := box.stop("")
+	expectEnd(t, "said in a review", got, 0, blockNotYet, "")
+	expectNotIn(t, "said in a review: stderr", got.stderr, "--max-budget-usd: going on")
+	expectIs(t, "said in a review: another call", box.read("../fake/reviewer-3.args"), "")
 	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"max_budget_usd":1}}`)
-	for flag, calls := range map[string]int{"--json-schema": 1, "--settings": 1, "--strict-mcp-config": 1, "--max-budget-usd": 1, "--system-prompt-snapshot": 2, "--not-passed": 1} {
+	for flag, calls := range map[string]int{
+		"--json-schema":            1,
+		"--settings":               1,
+		"--strict-mcp-config":      1,
+		"--max-budget-usd":         1,
+		"--system-prompt-snapshot": 2,
+		"--not-passed":             1,
+	} {
 		box.claudeIs(fmt.Sprintf(`echo called >>"$HOME/calls"; echo "error: unknown option '%s'" >&2; exit 1`, flag))
 		box.write("calls", 0o600, "")
-		if got := box.stop(""); got.stdout != "" || !strings.Contains(got.stderr, "no review: ") || !strings.Contains(got.stderr, flag) || strings.Count(box.read("calls"), "called") != calls || strings.Count(got.stderr, without) != calls-1 {
-			t.Errorf("%s: %+v, called %q", flag, got, box.read("calls"))
-		}
+		got := box.stop("")
+		expectIs(t, flag+": the decision", got.stdout, "")
+		expectIn(t, flag+": stderr", got.stderr, "no review: ", flag)
+		expectCounts(t, flag+": stderr", got.stderr, map[string]int{without: calls - 1})
+		expectCounts(t, flag+": the calls", box.read("calls"), map[string]int{"called": calls})
 	}
 }
 
@@ -327,18 +345,29 @@ func TestHookReviewersCall(t *testing.T) {
 	box.vars = append(box.vars, "CCC_SUPERVISOR=1", "CLAUDECODE=1", "CLAUDE_CODE_ENTRYPOINT=cli", "CLAUDE_CODE_CHILD_SESSION=1",
 		"CLAUDE_CODE_SESSION_ID=x", "CLAUDE_CODE_MESSAGING_SOCKET=s", "CLAUDE_CODE_MESSAGING_TOKEN=t", "CLAUDE_PROJECT_DIR="+box.work)
 	box.write(".claude/SUPERVISOR.md", 0o600, "judge it")
-	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"model":"m","allowed_tools":["Bash(npm test:*)","Read"],"max_budget_usd":0.5,"permission_mode":"plan","try":false}}`)
+	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"model":"m","allowed_tools":["Bash(npm test:*)","Read"],`+
+		`"max_budget_usd":0.5,"permission_mode":"plan","try":false}}`)
 	os.Mkdir(filepath.Join(box.work, "sub"), 0o700)
 	event := strings.Replace(box.event("Stop", ""), box.work, filepath.Join(box.work, "sub"), 1)
 	box.hook(event)
-	want := strings.Join([]string{"--print", "--fork-session", "--resume", testSession, "--verbose", "--output-format", "stream-json",
-		"--json-schema", verdictSchema(), "--system-prompt", "judge it", "--system-prompt-snapshot", "off", "--no-session-persistence",
-		"--settings", `{"disableAllHooks":true,"permissions":{"ask":["CronCreate","CronDelete","EnterWorktree","ExitWorktree","Monitor","ScheduleWakeup","SendMessage","Workflow","mcp__*"],` +
-			`"deny":["Edit(//**/*)","Edit(/` + box.work + `/**)"]},"sandbox":{"allowUnsandboxedCommands":false,"autoAllowBashIfSandboxed":false}}`, "--permission-mode", "plan", "--strict-mcp-config", "--model", "m", "--allowedTools", "Bash(npm test:*)", "Read", "--max-budget-usd", "0.5", ""}, "\n")
-	expectIs(t, "the arguments", strings.TrimSpace(box.read("../fake/reviewer-1.args")), strings.TrimSpace(want))
+	settings := `{"disableAllHooks":true,"permissions":{` +
+		`"ask":["CronCreate","CronDelete","EnterWorktree","ExitWorktree","Monitor","ScheduleWakeup","SendMessage",` +
+		`"Workflow","mcp__*"],"deny":["Edit(//**/*)","Edit(/` + box.work + `/**)"]},` +
+		`"sandbox":{"allowUnsandboxedCommands":false,"autoAllowBashIfSandboxed":false}}`
+	want := []string{
+		"--print", "--fork-session", "--resume", testSession,
+		"--verbose", "--output-format", "stream-json", "--json-schema", verdictSchema(),
+		"--system-prompt", "judge it", "--system-prompt-snapshot", "off", "--no-session-persistence",
+		"--settings", settings,
+		"--permission-mode", "plan", "--strict-mcp-config", "--model", "m",
+		"--allowedTools", "Bash(npm test:*)", "Read", "--max-budget-usd", "0.5",
+	}
+	args := strings.TrimSpace(box.read("../fake/reviewer-1.args"))
+	expectIs(t, "the arguments", args, strings.Join(want, "\n"))
 	expectIs(t, "the reviewer's directory", strings.TrimSpace(box.read("../fake/reviewer-1.cwd")), box.work)
 	env := box.environment("reviewer-1")
-	expectNotIn(t, "the reviewer's environment", env, "CLAUDECODE=", "CLAUDE_CODE_ENTRYPOINT=", "CLAUDE_CODE_CHILD_SESSION=", "CLAUDE_CODE_SESSION_ID=", "CLAUDE_CODE_MESSAGING_")
+	expectNotIn(t, "the reviewer's environment", env, "CLAUDECODE=", "CLAUDE_CODE_ENTRYPOINT=",
+		"CLAUDE_CODE_CHILD_SESSION=", "CLAUDE_CODE_SESSION_ID=", "CLAUDE_CODE_MESSAGING_")
 	expectIn(t, "the environment", env, "CCC_SUPERVISOR_HOOK=1\n")
 }
 
@@ -440,19 +469,19 @@ func TestHookReviewsAlike(t *testing.T) {
 				t.Errorf("%s: got %+v", config, got)
 			}
 		}
-		if first, second := box.read("../fake/reviewer-1.args"), box.read("../fake/reviewer-2.args"); first != second || first == "" {
-			t.Errorf("%s: arguments\n%s\nand\n%s", config, first, second)
-		}
+		args := box.read("../fake/reviewer-1.args")
+		expectIs(t, config+": there is a review", args != "", true)
+		expectIs(t, config+": the second's arguments", box.read("../fake/reviewer-2.args"), args)
 		for _, flag := range []string{"--json-schema", "--system-prompt"} {
-			if strings.Contains(box.read("../fake/reviewer-1.args"), flag) == keep {
-				t.Errorf("%s: %s", config, flag)
-			}
+			expectIs(t, config+": "+flag+" is given", strings.Contains(args, flag), !keep)
 		}
 		first, _, found := strings.Cut(box.read("../fake/reviewer-1.stdin"), "attempt 0")
 		second, _, _ := strings.Cut(box.read("../fake/reviewer-2.stdin"), "attempt 1")
-		if !found || first != second || strings.Contains(first, defaultPrompt.zh) != keep || strings.Contains(first, say(verdictForm)) != keep || !strings.Contains(first, "[1] fix it") {
-			t.Errorf("%s: the requests open with\n%s\nand\n%s", config, first, second)
-		}
+		expectIs(t, config+": the attempt is in the request", found, true)
+		expectIs(t, config+": what the second request opens with", second, first)
+		expectIn(t, config+": the request", first, "[1] fix it")
+		expectIs(t, config+": the rules are in the request", strings.Contains(first, defaultPrompt.zh), keep)
+		expectIs(t, config+": the form is in the request", strings.Contains(first, say(verdictForm)), keep)
 	}
 }
 
@@ -527,10 +556,17 @@ func TestSessionQuestion(t *testing.T) {
 
 // A prompt is recognised in the transcript, which writes it with another white space, and behind /supervisor.
 func TestIsRequest(t *testing.T) {
-	for request, prompt := range map[string]string{"fix it": "fix it\n", "fix\nit\n": "fix\nit", "/plan a b": "/plan  a\tb ", "/supervisor fix it": "fix it", "/supervisor on a b": "a\n b"} {
-		if !isRequest(request, prompt) || isRequest(request, prompt+"x") || isRequest("x", prompt) {
-			t.Errorf("%q in %q", prompt, request)
-		}
+	for request, prompt := range map[string]string{
+		"fix it":             "fix it\n",
+		"fix\nit\n":          "fix\nit",
+		"/plan a b":          "/plan  a\tb ",
+		"/supervisor fix it": "fix it",
+		"/supervisor on a b": "a\n b",
+	} {
+		name := fmt.Sprintf("%q in %q", prompt, request)
+		expectIs(t, name, isRequest(request, prompt), true)
+		expectIs(t, name+", with another letter", isRequest(request, prompt+"x"), false)
+		expectIs(t, name+", in another's", isRequest("x", prompt), false)
 	}
 }
 
@@ -613,7 +649,8 @@ func TestEventPromptInBlocks(t *testing.T) {
 // FuzzHookEvent: an event that is taken has a session id that is safe as a file
 // name and an argument, and a name.
 func FuzzHookEvent(f *testing.F) {
-	for _, seed := range []string{"", "{}", `{"session_id":"a"}`, `{"session_id":"-x","hook_event_name":1}`, `{"session_id":"a","tool_input":{"questions":[{}]},"last_assistant_message":{}} x`,
+	for _, seed := range []string{"", "{}", `{"session_id":"a"}`, `{"session_id":"-x","hook_event_name":1}`,
+		`{"session_id":"a","tool_input":{"questions":[{}]},"last_assistant_message":{}} x`,
 		`{"session_id":"a","SESSION_ID":"../x"}`, `{"session_id":"a","background_tasks":"\ud800"}`} {
 		f.Add(seed)
 	}
@@ -622,12 +659,15 @@ func FuzzHookEvent(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if !validSession(event.SessionID) || event.HookEventName == "" || filepath.Base(event.SessionID) != event.SessionID || strings.HasPrefix(event.SessionID, "-") {
+		id := event.SessionID
+		isSafe := validSession(id) && filepath.Base(id) == id && !strings.HasPrefix(id, "-")
+		if !isSafe || event.HookEventName == "" {
 			t.Errorf("took %+v", event)
 		}
 	})
 }
 
+// A panickingReader panics where an event is read from it.
 type panickingReader struct{}
 
 func (panickingReader) Read([]byte) (int, error) { panic("planted") }
@@ -684,12 +724,25 @@ func TestEventLastWords(t *testing.T) {
 		event, said, call, last string
 		want                    bool
 	}{
-		{eventStop, "done", "", "done", true}, {eventStop, " done\n", "", "done ", true}, {eventStop, "all is done", "", "done", true}, {eventStop, "done", "", "all is done", true}, {eventStop, "done", "", "other", false},
-		{eventStop, "done", "", "", false}, {eventStop, "", "", "done", true}, {eventStop, "", "", "", false}, {eventStop, "done", "", " ", false}, {eventStop, "done", "", toolUse + "1", false},
-		{eventPreToolUse, "", "1", toolUse + "1", true}, {eventPreToolUse, "", "1", toolUse + "2", false}, {eventPreToolUse, "", "1", "1", false}, {eventPreToolUse, "", "", "x", true}, {eventPreToolUse, "x", "1", "x", false},
+		{eventStop, "done", "", "done", true},
+		{eventStop, " done\n", "", "done ", true},
+		{eventStop, "all is done", "", "done", true},
+		{eventStop, "done", "", "all is done", true},
+		{eventStop, "done", "", "other", false},
+		{eventStop, "done", "", "", false},
+		{eventStop, "", "", "done", true},
+		{eventStop, "", "", "", false},
+		{eventStop, "done", "", " ", false},
+		{eventStop, "done", "", toolUse + "1", false},
+		{eventPreToolUse, "", "1", toolUse + "1", true},
+		{eventPreToolUse, "", "1", toolUse + "2", false},
+		{eventPreToolUse, "", "1", "1", false},
+		{eventPreToolUse, "", "", "x", true},
+		{eventPreToolUse, "x", "1", "x", false},
 	} {
 		e := hookEvent{HookEventName: test.event, ToolName: askUserQuestion, LastAssistantMessage: test.said, ToolUseID: test.call}
-		expectIs(t, test, e.saysLast(test.last), test.want)
+		name := fmt.Sprintf("%s that says %q, of call %q, with the transcript's last %q", test.event, test.said, test.call, test.last)
+		expectIs(t, name, e.saysLast(test.last), test.want)
 	}
 	for prompt, want := range map[string]bool{"": false, "fix it": false, "<task-notification>\nx": true, " ": true} {
 		expectIs(t, prompt, (&hookEvent{Prompt: prompt}).isWake(), want)
@@ -748,20 +801,46 @@ func TestEventConversation(t *testing.T) {
 
 // What is read of an event: each field by its own name, an event without a name as a stop.
 func TestEventRead(t *testing.T) {
-	e, err := readEvent(strings.NewReader(`{"session_id":"s","transcript_path":"/t","cwd":"/c","permission_mode":"plan","hook_event_name":"PreToolUse","stop_hook_active":true,"last_assistant_message":"l",` +
-		`"background_tasks":[1,2],"session_crons":[1,2,3],"tool_name":"n","tool_input":{"a":1},"tool_use_id":"u","prompt":"p","agent_id":"g","other":1}  `))
+	e, err := readEvent(strings.NewReader(`{"session_id":"s","transcript_path":"/t","cwd":"/c","permission_mode":"plan",` +
+		`"hook_event_name":"PreToolUse","stop_hook_active":true,"last_assistant_message":"l",` +
+		`"background_tasks":[1,2],"session_crons":[1,2,3],"tool_name":"n","tool_input":{"a":1},"tool_use_id":"u",` +
+		`"prompt":"p","agent_id":"g","other":1}  `))
 	check(t, err)
-	if got := fmt.Sprint(e.SessionID, e.TranscriptPath, e.Cwd, e.PermissionMode, e.HookEventName, e.StopHookActive, e.LastAssistantMessage, len(e.BackgroundTasks), len(e.SessionCrons), e.ToolName, string(e.ToolInput["a"]), e.ToolUseID, e.Prompt, e.AgentID, e.odd); got != "s/t/cplanPreToolUsetruel2 3n1upg[]" {
-		t.Errorf("%s", got)
+	for field, values := range map[string][2]any{
+		"session_id":             {e.SessionID, "s"},
+		"transcript_path":        {e.TranscriptPath, "/t"},
+		"cwd":                    {e.Cwd, "/c"},
+		"permission_mode":        {e.PermissionMode, "plan"},
+		"hook_event_name":        {e.HookEventName, "PreToolUse"},
+		"stop_hook_active":       {e.StopHookActive, true},
+		"last_assistant_message": {e.LastAssistantMessage, "l"},
+		"background_tasks":       {len(e.BackgroundTasks), 2},
+		"session_crons":          {len(e.SessionCrons), 3},
+		"tool_name":              {e.ToolName, "n"},
+		"tool_input":             {string(e.ToolInput["a"]), "1"},
+		"tool_use_id":            {e.ToolUseID, "u"},
+		"prompt":                 {e.Prompt, "p"},
+		"agent_id":               {e.AgentID, "g"},
+		"what is odd":            {len(e.odd), 0},
+	} {
+		expectIs(t, field, fmt.Sprint(values[0]), fmt.Sprint(values[1]))
 	}
 	expectIs(t, "another tool's call is reviewed", e.occasion() != nil, false)
 	e, err = readEvent(strings.NewReader(`{"session_id":"s"}`))
 	check(t, err)
 	expectIs(t, "an event without a name is a stop", e.occasion().isStop && e.HookEventName == eventStop && !e.StopHookActive, true)
-	for text, want := range map[string]string{"": "stdin is empty", " ": "stdin is empty", "{}": "it has no session_id", `{"session_id":""}`: "it has no session_id", `{"session_id":"a/b"}`: "its session_id is not one", "[": "unexpected EOF", "[]": "json: "} {
-		if e, err := readEvent(strings.NewReader(text)); e != nil || err == nil || !strings.HasPrefix(err.Error(), "reading the hook event: "+want) {
-			t.Errorf("%q: %v", text, err)
-		}
+	for text, want := range map[string]string{
+		"":                     "stdin is empty",
+		" ":                    "stdin is empty",
+		"{}":                   "it has no session_id",
+		`{"session_id":""}`:    "it has no session_id",
+		`{"session_id":"a/b"}`: "its session_id is not one",
+		"[":                    "unexpected EOF",
+		"[]":                   "json: ",
+	} {
+		e, err := readEvent(strings.NewReader(text))
+		expectIs(t, text+": an event", e != nil, false)
+		expectPrefix(t, text+": why", fmt.Sprint(err), "reading the hook event: "+want)
 	}
 }
 
@@ -779,7 +858,8 @@ func TestHookUnheard(t *testing.T) {
 	got = box.submit("fix it")
 	expectEnd(t, "a prompt", got, 0, "", "ccc: reading the timeline: ")
 	expectIn(t, "stderr", got.stderr, "ccc: writing the timeline: ")
-	expectIn(t, "the log", box.log(), " supervisor-hook invoked session_id="+testSession+" event=UserPromptSubmit\n", ` warning session_id=`+testSession+` during="reading the timeline" error=`)
+	expectIn(t, "the log", box.log(), " supervisor-hook invoked session_id="+testSession+" event=UserPromptSubmit\n",
+		` warning session_id=`+testSession+` during="reading the timeline" error=`)
 	box = newHookBox(t)
 	box.write(".claude/ccc", 0o600, "")
 	expectEnd(t, "without a place for a state", box.stop(""), 0, blockNotYet, "ccc: writing to the state directory: ")

@@ -318,7 +318,7 @@ func TestLaunchDirectoryGone(t *testing.T) {
 	}
 	check(t, os.Mkdir(box.work+"/project", 0o700))
 	box.gitIn(box.work+"/project", "git init -q; echo a >a; git add .; git commit -qm first; ccc --supervisor -p hi; cd ..; rm -r project")
-	ids, _ := stateDir(filepath.Join(box.home, ".claude/ccc")).sessions()
+	ids, _ := box.stateDir().sessions()
 	ids = slices.DeleteFunc(ids, func(id string) bool { return id == session })
 	if got := box.run(60*time.Second, "", "ccc", "verdict", ids[0]); got.code != 3 || !strings.Contains(got.stderr, box.work+"/project 不在了") {
 		t.Errorf("the verdict: %+v", got)
@@ -460,7 +460,7 @@ func TestLaunchAdded(t *testing.T) {
 func TestLaunchPreparesState(t *testing.T) {
 	for _, flag := range []string{"--supervisor", "-p"} {
 		box := newFakeBox(t)
-		d := stateDir(filepath.Join(box.home, ".claude/ccc"))
+		d := box.stateDir()
 		box.write(".claude/ccc/supervisor-old.json", 0o600, "{}")
 		check(t, os.Chtimes(d.file("supervisor-old.json"), ago(retention+time.Hour), ago(retention+time.Hour)))
 		got := box.run(30*time.Second, "", "ccc", flag, "--", "--version")

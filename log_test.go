@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -36,36 +37,40 @@ func TestLogSession(t *testing.T) {
 		cmd := box.command(append([]string{"ccc"}, strings.Fields(test.args)...)...)
 		cmd.Dir = test.dir
 		got := box.finish(cmd, 10*time.Second)
-		if (got.code == 0) != (test.want != "") || !strings.Contains(got.stdout, test.want) ||
-			(test.want == "") != (got.stdout == "") || !strings.HasPrefix(got.stderr, test.stderr) || (test.stderr == "") != (got.stderr == "") {
-			t.Errorf("%s in %q: %+v", test.args, test.dir, got)
-		}
+		name := test.args + " in " + test.dir
+		expectIs(t, name+": it is done", got.code == 0, test.want != "")
+		expectIn(t, name+": stdout", got.stdout, test.want)
+		expectIs(t, name+": stdout has something", got.stdout != "", test.want != "")
+		expectPrefix(t, name+": stderr", got.stderr, test.stderr)
+		expectIs(t, name+": stderr has something", got.stderr != "", test.stderr != "")
 	}
 }
 
 func TestLogBroken(t *testing.T) {
 	box := newShowBox(t, 80)
 	line := func(id string) string {
-		return string(encodeJSON(record{Time: ago(0), Kind: kindEnd, Review: id, Event: eventStop, Project: box.work, Iteration: 1, Limit: 10, outcome: outcome{Verdict: verdictBlock, Feedback: "a <b> \"c\" \\", CostUSD: 0.5}}.entry()))
+		end := record{Time: ago(0), Kind: kindEnd, Review: id, Event: eventStop, Project: box.work, Iteration: 1, Limit: 10}
+		end.outcome = outcome{Verdict: verdictBlock, Feedback: "a <b> \"c\" \\", CostUSD: 0.5}
+		return string(encodeJSON(end.entry()))
 	}
 	whole := line("a")
-	box.timelineOf(testSession, whole+"\n", whole[:len(whole)/2]+"\n", "\n", "garbage\n", "3\n", "[]\n", "null\n", "{}\n", `{"event":"Stop","verdict":"block"}`+"\n",
-		"\x00\x00\n", whole[:30], whole+"\n",
-		strings.ReplaceAll(line("b"), `,"`, ` , "`)+"\r\n", line("c")) // written by others, and without newline
-	if got := box.ccc("log"); strings.Count(got, "审查 1/10 退回") != 3 || strings.Count(got, `反馈：a <b> "c" \`+"\n") != 3 {
-		t.Errorf("log %s", got)
-	}
+	byOthers, withoutNewline := strings.ReplaceAll(line("b"), `,"`, ` , "`)+"\r\n", line("c")
+	box.timelineOf(testSession, whole+"\n",
+		whole[:len(whole)/2]+"\n", "\n", "garbage\n", "3\n", "[]\n", "null\n", "{}\n",
+		`{"event":"Stop","verdict":"block"}`+"\n", "\x00\x00\n",
+		whole[:30], whole+"\n", byOthers, withoutNewline)
+	expectCounts(t, "the log", box.ccc("log"), map[string]int{"审查 1/10 退回": 3, `反馈：a <b> "c" \` + "\n": 3})
 	got := box.run(10*time.Second, "", "ccc", "log", "--json", testSession).stdout
-	if strings.Count(got, "\n") != 3 || !strings.HasPrefix(got, `{"session_id":"`+testSession+`",`+whole[1:]+"\n") {
-		t.Errorf("json %s", got)
-	}
+	expectIs(t, "the lines of --json", strings.Count(got, "\n"), 3)
+	expectPrefix(t, "--json", got, `{"session_id":"`+testSession+`",`+whole[1:]+"\n")
 	expectIn(t, "status", box.ccc("status", "--json"), `"reviews":2,`, `"cost_usd":1,`)
 	// A state that can't be read is told, and hides nothing.
 	box.write(statePath, 0o600, "{")
 	box.timelineOf("other", whole+"\n")
-	if got := box.run(10*time.Second, "", "ccc", "status"); got.code != 0 || !strings.Contains(got.stderr, "supervisor-"+testSession+".json: ") || strings.Count(got.stdout, "  退回  ") != 2 {
-		t.Errorf("corrupt state: %+v", got)
-	}
+	status := box.run(10*time.Second, "", "ccc", "status")
+	expectIs(t, "a corrupt state: the exit code", status.code, 0)
+	expectIn(t, "a corrupt state: stderr", status.stderr, "supervisor-"+testSession+".json: ")
+	expectCounts(t, "a corrupt state: stdout", status.stdout, map[string]int{"  退回  ": 2})
 }
 
 // follow starts ccc log with args and returns what it has written so far, and
@@ -202,24 +207,27 @@ func TestLogFollowOver(t *testing.T) {
 		end(syscall.SIGINT)
 	}
 	for _, got := range []string{output(), raw(), named()} {
-		if strings.Contains(got, "far away") || strings.Contains(got, "an earlier one") || strings.Count(got, "会话 new") > 1 || strings.Count(got, "after /clear") > 1 {
-			t.Errorf("got %s", got)
+		expectNotIn(t, "what follows", got, "far away", "an earlier one")
+		for _, once := range []string{"会话 new", "after /clear"} {
+			if strings.Count(got, once) > 1 {
+				t.Errorf("%q is there more than once:\n%s", once, got)
+			}
 		}
 	}
-	if strings.Contains(named(), "clear") || strings.Contains(named(), "goes on") || strings.Count(raw(), `{"session_id":"present",`) != 1 {
-		t.Errorf("named %s\nraw %s", named(), raw())
-	}
+	expectNotIn(t, "what follows the named one", named(), "clear", "goes on")
+	expectCounts(t, "what follows as JSON", raw(), map[string]int{`{"session_id":"present",`: 1})
 	// Who comes late is told what runs in another session, and nothing else of it.
 	_, self := processInfo(os.Getpid())
 	box.timelineOf("busy", record{Time: ago(2 * time.Hour), Kind: kindPrompt, Project: box.work, Prompt: "an earlier one"},
-		record{Time: ago(90 * time.Minute), Event: eventStop, Review: "over", outcome: outcome{Verdict: verdictBlock, Feedback: "of an earlier one"}},
-		record{Time: ago(time.Hour), Event: eventStop, Review: "r", Process: self.name, Deadline: ago(-time.Minute), Iteration: 1, Limit: 10, LastMessage: "is it good?"})
+		record{Time: ago(90 * time.Minute), Event: eventStop, Review: "over",
+			outcome: outcome{Verdict: verdictBlock, Feedback: "of an earlier one"}},
+		record{Time: ago(time.Hour), Event: eventStop, Review: "r", Process: self.name, Deadline: ago(-time.Minute),
+			Iteration: 1, Limit: 10, LastMessage: "is it good?"})
 	late, endLate := follow(t, box, "-f")
 	await(t, late, "会话 busy（当前项目的另一个会话）\n\n")
 	await(t, late, "进行中……\n    Agent：is it good?\n")
-	if endLate(syscall.SIGINT); strings.Contains(late(), "an earlier one") {
-		t.Errorf("got %s", late())
-	}
+	endLate(syscall.SIGINT)
+	expectNotIn(t, "what comes late", late(), "an earlier one")
 }
 
 // What a switch and a review leave in the timeline shows in the log: who switched, and what the reviewer went by.
@@ -240,9 +248,7 @@ func TestLogTellsSwitch(t *testing.T) {
 		" 监督已打开\n    来自：会话之外（ccc supervisor-mode）\n",
 		" 监督已打开\n    来自：Agent（ccc supervisor-mode）\n",
 	)
-	if strings.Count(got, "用户\n") != 1 {
-		t.Errorf("a switch shows as a prompt:\n%s", got)
-	}
+	expectCounts(t, "the log, in which a switch is no prompt,", got, map[string]int{"用户\n": 1})
 }
 
 // The log tells the case: what the agent said, what it asks, what a run that failed printed, what was refused, and what a
@@ -284,24 +290,26 @@ func TestLogCase(t *testing.T) {
 		"提问审查 1/10\n    提问：Which one?\n          - Red\n          - Blue\n", "提问审查 1/10 通过\n    只看了对话和改动\n",
 		"    提示缓存：沿用 Agent 的\n", "    审查者没有给出判定，它说的话当作反馈\n    反馈：hm\n", "审查 1/10 已取消\n", "审查 1/10 未审成\n",
 	)
-	if strings.Count(got, "提示词：rules.md") != 1 || strings.Count(got, "…") != 4 || strings.Count(got, "rm x") != 1 {
-		t.Errorf("got %s", got)
-	}
+	expectCounts(t, "the log", got, map[string]int{"提示词：rules.md": 1, "…": 4, "rm x": 1})
 	// What happened while a review ran stands before its end.
 	byHand := of("b", eventReview, outcome{Verdict: verdictAllow, Feedback: "fine"})
 	box.timelineOf("two", begun("a", eventStop, ""), begun("b", eventReview, ""), byHand,
 		record{Time: ago(0), Kind: kindSwitch, Mode: "off", By: switchedOutside}, of("a", eventStop, outcome{Verdict: verdictCancelled, Error: "switched off"}))
 	order := regexp.MustCompile(`(?s)fine.*监督已关闭.*switched off`)
-	if got := box.ccc("log", "two"); !order.MatchString(got) || strings.Count(got, "审查") != 4 {
-		t.Errorf("got %s", got)
+	got = box.ccc("log", "two")
+	expectCounts(t, "the log of two", got, map[string]int{"审查": 4})
+	if !order.MatchString(got) {
+		t.Errorf("the log of two: got\n%s\nwant a match of %s", got, order)
 	}
 	// A review that failed while the user typed on is told once, at its end; one that was killed, before what came then.
 	onward := record{Time: ago(0), Kind: kindPrompt, Prompt: "and on"}
 	box.timelineOf("failed", begun("a", eventStop, ""), onward, of("a", eventStop, outcome{Verdict: verdictFailed, Error: "overloaded"}))
 	box.timelineOf("killed", killed, onward)
 	for session, want := range map[string]string{"failed": `(?s)and on.*未审成`, "killed": `(?s)未审成.*and on`} {
-		if got := box.ccc("log", session); !regexp.MustCompile(want).MatchString(got) || strings.Count(got, "未审成") != 1 {
-			t.Errorf("%s: %s", session, got)
+		got := box.ccc("log", session)
+		expectCounts(t, session, got, map[string]int{"未审成": 1})
+		if !regexp.MustCompile(want).MatchString(got) {
+			t.Errorf("%s: got\n%s\nwant a match of %s", session, got, want)
 		}
 	}
 	// -n tells the last reviews with the prompt before them; a stop at the limit is none.
@@ -309,16 +317,19 @@ func TestLogCase(t *testing.T) {
 		record{Time: ago(9), Kind: kindPrompt, Prompt: "second"}, begun("b", eventStop, ""), of("b", eventStop, outcome{Verdict: verdictBlock, Feedback: "two"}),
 		begun("c", eventStop, ""), of("c", eventStop, outcome{Verdict: verdictAllow, Feedback: "three"}),
 		of("", eventStop, outcome{Verdict: verdictLimit}), record{Time: ago(9), Kind: kindPrompt, Prompt: "third"})
-	for n, want := range map[string]string{"1": "second three third", "2": "second two three third", "3": "first one second two three third", "9": "first one second two three third"} {
+	for n, want := range map[string]string{
+		"1": "second three third",
+		"2": "second two three third",
+		"3": "first one second two three third",
+		"9": "first one second two three third",
+	} {
 		told := ""
 		for _, word := range strings.Fields(strings.ReplaceAll(box.ccc("log", "-n", n, "many"), "：", " ")) {
 			if strings.Contains("first second third one two three", word) {
 				told += " " + word
 			}
 		}
-		if told != " "+want {
-			t.Errorf("-n %s: %s", n, told)
-		}
+		expectIs(t, "log -n "+n, told, " "+want)
 	}
 	for _, n := range []string{"x", "0", "-1"} {
 		expectEnd(t, "-n "+n, box.run(10*time.Second, "", "ccc", "log", "-n", n), 2, "", "not \""+n+"\"")
@@ -339,7 +350,8 @@ func TestCommandsAsRun(t *testing.T) {
 	called := record{Time: now(), Kind: kindCall, Review: "r", Tool: tool}
 	box.timelineOf(testSession, begun, called, ran)
 	output, end := follow(t, box, "-f", testSession)
-	await(t, output, "    · "+shown+"\n    实测：cat <<E\n          slug(\"a   b\")  # x\n          E\n          → 退出码 0 · 0.0 秒\n          a---b\n")
+	await(t, output, "    · "+shown+"\n    实测：cat <<E\n          slug(\"a   b\")  # x\n          E\n"+
+		"          → 退出码 0 · 0.0 秒\n          a---b\n")
 	end(syscall.SIGINT)
 	expectIn(t, "status", box.ccc("status"), " 正在运行："+shown+"\n")
 	ended := record{Time: now(), Event: eventStop, Project: box.work, Review: "r", outcome: outcome{Verdict: verdictBlock, Feedback: "no"}}
@@ -349,10 +361,10 @@ func TestCommandsAsRun(t *testing.T) {
 	long := ran
 	long.Command, long.Output = strings.Repeat("one\n", 30)+"last", strings.Repeat("printed\n", 30)+"the end"
 	box.timelineOf(testSession, begun, long, ended)
-	if got := box.ccc("log", testSession); strings.Count(got, "one\n") != 19 || strings.Count(got, "printed\n") != 7 ||
-		!strings.Contains(got, "……（省略 11 行）……\n") || !strings.Contains(got, "……（省略 23 行）……\n") || !strings.Contains(got, "         the end\n") {
-		t.Errorf("got %s", got)
-	}
+	got := box.ccc("log", testSession)
+	expectIs(t, "the lines of the script", strings.Count(got, "one\n"), 19)
+	expectIs(t, "the lines of its output", strings.Count(got, "printed\n"), 7)
+	expectIn(t, "the log", got, "……（省略 11 行）……\n", "……（省略 23 行）……\n", "         the end\n")
 	for length, isWhole := range map[int]bool{300: true, 301: false} { // why it could not be run
 		ran.Error = strings.Repeat("e", length)
 		box.timelineOf(testSession, begun, ran, ended)
@@ -369,7 +381,8 @@ func TestCommandsAsRun(t *testing.T) {
 func TestLogFollowBeside(t *testing.T) {
 	box := newShowBox(t, 80)
 	begun := func(event, review string, iteration int) record {
-		return record{Time: ago(0), Event: event, Project: box.work, Review: review, Iteration: iteration, Limit: 9 * iteration, LastMessage: "said for " + review,
+		return record{Time: ago(0), Event: event, Project: box.work, Review: review, Iteration: iteration,
+			Limit: 9 * iteration, LastMessage: "said for " + review,
 			Process: "1-2-of-another-namespace", Deadline: ago(-time.Minute)}
 	}
 	ran := func(review, command string) record {
@@ -384,16 +397,20 @@ func TestLogFollowBeside(t *testing.T) {
 		record record
 		want   string
 	}{
-		{begun(eventStop, "a", 1), "said for a\n"}, {begun(eventReview, "b", 0), "said for b\n"}, {ran("a", "one"), "审查 1/9 进行中……\n    实测：one "},
-		{ran("a", "two"), "秒\n    实测：two "}, {ran("b", "three"), "审查 进行中……\n    实测：three "}, {ended, "反馈：no\n"}, {ran("a", "four"), "审查 1/9 进行中……\n    实测：four "},
+		{begun(eventStop, "a", 1), "said for a\n"},
+		{begun(eventReview, "b", 0), "said for b\n"},
+		{ran("a", "one"), "审查 1/9 进行中……\n    实测：one "},
+		{ran("a", "two"), "秒\n    实测：two "}, // the title is still a's
+		{ran("b", "three"), "审查 进行中……\n    实测：three "},
+		{ended, "反馈：no\n"},
+		{ran("a", "four"), "审查 1/9 进行中……\n    实测：four "},
 	} {
 		records = append(records, step.record)
 		box.timelineOf(testSession, records...)
 		await(t, output, step.want)
 	}
-	if end(syscall.SIGINT); strings.Count(output(), "said for") != 2 || strings.Count(output(), "实测：three") != 1 {
-		t.Errorf("got %s", output())
-	}
+	end(syscall.SIGINT)
+	expectCounts(t, "what follows", output(), map[string]int{"said for": 2, "实测：three": 1})
 }
 
 // While a review runs, -f shows what is refused as refused, with --follow too, and tells its begin and its case once.
@@ -404,11 +421,13 @@ func TestLogFollowRefused(t *testing.T) {
 	step := func(kind, command string) record {
 		return record{Time: now(), Kind: kind, Review: "r", Tool: "Bash(" + command + ")"}
 	}
-	for said, isOne := range map[string]bool{"<tool_use_error>InputValidationError: Read failed": true, "<tool_use_error>Error: No such tool available: X</tool_use_error>": true,
-		"<tool_use_error>File does not exist.": false} {
-		if block := (contentBlock{Type: "tool_result", Error: true, Said: encodeJSON(said)}); block.isRefusal() != isOne {
-			t.Errorf("%s: a refusal? %v", said, !isOne)
-		}
+	for said, isRefusal := range map[string]bool{
+		"<tool_use_error>InputValidationError: Read failed":                 true,
+		"<tool_use_error>Error: No such tool available: X</tool_use_error>": true,
+		"<tool_use_error>File does not exist.":                              false,
+	} {
+		block := contentBlock{Type: "tool_result", Error: true, Said: encodeJSON(said)}
+		expectIs(t, "a refusal: "+said, block.isRefusal(), isRefusal)
 	}
 	records := []any{begun}
 	box.timelineOf(testSession, records...)
@@ -428,61 +447,104 @@ func TestLogFollowRefused(t *testing.T) {
 	box.timelineOf(testSession, append(records, ended)...)
 	await(t, output, "反馈：no\n")
 	end(syscall.SIGINT)
-	if got := output(); strings.Count(got, "rm x") != 2 || strings.Count(got, "I am done") != 1 || strings.Count(got, "进行中") != 1 {
-		t.Errorf("got %s", got)
+	expectCounts(t, "what follows", output(), map[string]int{"rm x": 2, "I am done": 1, "进行中": 1})
+}
+
+// loggedAt is when all that the log of TestLogEnds and its neighbours tells happened.
+var loggedAt = time.Date(2026, 1, 2, 3, 4, 0, 0, time.UTC)
+
+// loggedEnd is the end of review r, of a stop, at loggedAt. outcome is all that it came to; change, if not nil, changes the rest.
+func loggedEnd(o outcome, change func(r *record)) record {
+	r := record{Time: loggedAt, Kind: kindEnd, Event: eventStop, Review: "r", Project: "/p",
+		Iteration: 1, Limit: 10, LastMessage: "I am done.", PromptSource: builtinSource, outcome: o}
+	r.tree = tree{Top: "/p"}
+	if change != nil {
+		change(&r)
 	}
+	return r
+}
+
+// loggedBegin is the begin of review r, loggedCall a call of its reviewer's, and loggedRun a run in its copy.
+func loggedBegin() record {
+	return record{Time: loggedAt, Kind: kindBegin, Event: eventStop, Review: "r",
+		Iteration: 1, Limit: 10, LastMessage: "I am done."}
+}
+
+func loggedCall(tool string) record {
+	return record{Time: loggedAt, Kind: kindCall, Review: "r", Tool: tool}
+}
+
+func loggedRun(command string) record {
+	return record{Time: loggedAt, Kind: kindRun, Review: "r", Command: command}
+}
+
+// newLogBox is a sandbox whose ccc log is in English, and 110 columns wide.
+func newLogBox(t *testing.T) *sandbox {
+	box := newShowBox(t, 110)
+	box.vars = append(box.vars, "LANG=en_US.UTF-8")
+	return box
 }
 
 // What the log tells of the end of a review, by what it came to: each fact once, in its place, and none that says nothing.
 func TestLogEnds(t *testing.T) {
-	box := newShowBox(t, 110)
-	box.vars = append(box.vars, "LANG=en_US.UTF-8")
-	at := time.Date(2026, 1, 2, 3, 4, 0, 0, time.UTC)
+	box := newLogBox(t)
 	end := func(v verdict, change func(r *record)) record {
-		r := record{Time: at, Kind: kindEnd, Event: eventStop, Review: "r", Project: "/p", Iteration: 1, Limit: 10, LastMessage: "I am done.", PromptSource: builtinSource,
-			outcome: outcome{Verdict: v, Feedback: "words", Error: "why"}}
-		r.tree = tree{Top: "/p"}
-		change(&r)
-		return r
+		return loggedEnd(outcome{Verdict: v, Feedback: "words", Error: "why"}, change)
 	}
-	begun := record{Time: at, Kind: kindBegin, Event: eventStop, Review: "r", Iteration: 1, Limit: 10, LastMessage: "I am done."}
-	call := func(tool string) record { return record{Time: at, Kind: kindCall, Review: "r", Tool: tool} }
-	code := 125
+	approved := loggedEnd(outcome{Verdict: verdictAllow}, nil)
+	begun, call := loggedBegin(), loggedCall
+	failedCall := record{Time: loggedAt, Kind: kindError, Review: "r", Tool: "Read(/p/a)"}
 	const asked = `{"questions":[{"question":"Which one?","options":[{"label":"A"},{"label":"B"}]},{"question":"Why?"}]}`
 	for name, c := range map[string]struct {
 		records []any
 		want    string // behind the title of the end
 	}{
-		"approved":              {[]any{begun, end(verdictAllow, func(r *record) { r.Error = "" })}, " approved\n    only the conversation and the changes were read\n    for you  words\n"},
-		"approved, and read":    {[]any{begun, call("Read(/p/a)"), end(verdictAllow, func(r *record) { r.outcome = outcome{Verdict: verdictAllow} })}, " approved\n"},
-		"approved, one of each": {[]any{begun, call("Read(/p/a)"), record{Time: at, Kind: kindRun, Review: "r", Command: "true"}, end(verdictAllow, func(r *record) { r.outcome = outcome{Verdict: verdictAllow} })}, " approved\n"},
-		"approved, read none": {[]any{begun, call("Read(/p/a)"), record{Time: at, Kind: kindError, Review: "r", Tool: "Read(/p/a)"}, call("ToolSearch"), end(verdictAllow, func(r *record) { r.outcome = outcome{Verdict: verdictAllow} })},
+		"approved": {[]any{begun, end(verdictAllow, func(r *record) { r.Error = "" })},
+			" approved\n    only the conversation and the changes were read\n    for you  words\n"},
+		"approved, and read":    {[]any{begun, call("Read(/p/a)"), approved}, " approved\n"},
+		"approved, one of each": {[]any{begun, call("Read(/p/a)"), loggedRun("true"), approved}, " approved\n"},
+		"approved, and read none": {[]any{begun, call("Read(/p/a)"), failedCall, call("ToolSearch"), approved},
 			" approved\n    only the conversation and the changes were read\n"},
-		"not seen":     {[]any{begun, call("Read(/p/a)"), end(verdictAllow, func(r *record) { r.Unseen, r.Feedback, r.Error = "git is slow", "", "" })}, " approved\n    no look  git is slow\n"},
-		"sent back":    {[]any{begun, end(verdictBlock, func(r *record) { r.Error = "" })}, " sent back\n    feedback words\n"},
-		"no verdict":   {[]any{begun, end(verdictBlock, func(r *record) { r.NoVerdict, r.Error = true, "" })}, " sent back\n    " + withoutVerdict.en + "\n    feedback words\n"},
-		"withheld":     {[]any{begun, end(verdictBlock, func(r *record) { r.NoVerdict, r.Withheld, r.Error = true, true, "" })}, " sent back\n    " + unreadableVerdict.en + "\n    feedback words\n"},
-		"not reviewed": {[]any{begun, end(verdictFailed, func(r *record) { r.Feedback, r.NoCopy = "", "no namespaces" })}, " not reviewed\n    no copy  no namespaces\n    reason   why\n"},
-		"cancelled":    {[]any{begun, end(verdictCancelled, func(r *record) { r.Feedback = "" })}, " cancelled\n    reason   why\n"},
-		"the limit":    {[]any{end(verdictLimit, func(r *record) { r.Review, r.Feedback, r.Error = "", "", "" })}, " limit reached\n    agent    I am done.\n"},
-		"a question at the limit": {[]any{end(verdictLimit, func(r *record) {
-			r.Review, r.Event, r.Feedback, r.Error, r.Question = "", eventPreToolUse, "", "", questionText([]byte(asked))
-		})},
-			" limit reached\n    asks     Which one?\n             - A\n             - B\n             Why?\n    " + questionPassed.en + "\n"},
-		"a question not reviewed": {[]any{end(verdictFailed, func(r *record) { r.Event, r.Feedback = eventPreToolUse, "" })}, " not reviewed\n    reason   why\n    " + questionPassed.en + "\n"},
-		"a question answered":     {[]any{end(verdictBlock, func(r *record) { r.Event, r.Error = eventPreToolUse, "" })}, " sent back\n    feedback words\n"},
-		"a run that is not known": {[]any{begun, call("Bash(/x/ccc try 'go test')"), call("Bash(/x/ccc try 'go vet')"), record{Time: at, Kind: kindRun, Review: "r", Command: "go test"}, end(verdictBlock, func(r *record) { r.Error = "" })},
+		"not seen": {[]any{begun, call("Read(/p/a)"),
+			loggedEnd(outcome{Verdict: verdictAllow}, func(r *record) { r.Unseen = "git is slow" })},
+			" approved\n    no look  git is slow\n"},
+		"sent back": {[]any{begun, end(verdictBlock, func(r *record) { r.Error = "" })},
+			" sent back\n    feedback words\n"},
+		"no verdict": {[]any{begun, end(verdictBlock, func(r *record) { r.NoVerdict, r.Error = true, "" })},
+			" sent back\n    " + withoutVerdict.en + "\n    feedback words\n"},
+		"withheld": {[]any{begun, end(verdictBlock, func(r *record) { r.NoVerdict, r.Withheld, r.Error = true, true, "" })},
+			" sent back\n    " + unreadableVerdict.en + "\n    feedback words\n"},
+		"not reviewed": {[]any{begun, end(verdictFailed, func(r *record) { r.Feedback, r.NoCopy = "", "no namespaces" })},
+			" not reviewed\n    no copy  no namespaces\n    reason   why\n"},
+		"cancelled": {[]any{begun, end(verdictCancelled, func(r *record) { r.Feedback = "" })},
+			" cancelled\n    reason   why\n"},
+		"the limit": {[]any{loggedEnd(outcome{Verdict: verdictLimit}, func(r *record) { r.Review = "" })},
+			" limit reached\n    agent    I am done.\n"},
+		"a question at the limit": {[]any{loggedEnd(outcome{Verdict: verdictLimit}, func(r *record) {
+			r.Review, r.Event, r.Question = "", eventPreToolUse, questionText([]byte(asked))
+		})}, " limit reached\n    asks     Which one?\n             - A\n             - B\n             Why?\n" +
+			"    " + questionPassed.en + "\n"},
+		"a question not reviewed": {[]any{
+			end(verdictFailed, func(r *record) { r.Event, r.Feedback = eventPreToolUse, "" })},
+			" not reviewed\n    reason   why\n    " + questionPassed.en + "\n"},
+		"a question answered": {[]any{end(verdictBlock, func(r *record) { r.Event, r.Error = eventPreToolUse, "" })},
+			" sent back\n    feedback words\n"},
+		"a run that is not known": {[]any{begun, call("Bash(/x/ccc try 'go test')"), call("Bash(/x/ccc try 'go vet')"),
+			loggedRun("go test"), end(verdictBlock, func(r *record) { r.Error = "" })},
 			" sent back\n    called   go vet\n    feedback words\n"},
-		"other rules":  {[]any{begun, end(verdictBlock, func(r *record) { r.PromptSource, r.Error = "/p/SUPERVISOR.md", "" })}, " sent back\n    prompt   SUPERVISOR.md\n    feedback words\n"},
-		"what it cost": {[]any{begun, end(verdictBlock, func(r *record) { r.DurationSeconds, r.CostUSD, r.Error = 5, 0.25, "" })}, " sent back\n    5.0s · $0.25\n    feedback words\n"},
-		"no copy, and its cure": {[]any{begun, end(verdictAllow, func(r *record) {
-			r.NoCopy, r.outcome = "no namespaces\nwith so many words: "+strings.Repeat("word ", 20)+"\nsudo "+strings.Repeat("long ", 30)+"end", outcome{Verdict: verdictAllow}
-		})}, " approved\n    nothing was run: no copy can be made here (ccc doctor)\n    no copy  no namespaces\n             with so many words: " + strings.Repeat("word ", 14) +
-			"word\n             word word word word word\n             sudo " + strings.Repeat("long ", 30) + "end\n"},
-		"approved, and read none": {[]any{begun, call("Read(/p/a)"),
-			record{Time: at, Kind: kindError, Review: "r", Tool: "Read(/p/a)"}, call("ToolSearch"),
-			end(verdictAllow, func(r *record) { r.outcome = outcome{Verdict: verdictAllow} })},
-			" approved\n    only the conversation and the changes were read\n"},
+		"other rules": {[]any{begun,
+			end(verdictBlock, func(r *record) { r.PromptSource, r.Error = "/p/SUPERVISOR.md", "" })},
+			" sent back\n    prompt   SUPERVISOR.md\n    feedback words\n"},
+		"what it cost": {[]any{begun,
+			end(verdictBlock, func(r *record) { r.DurationSeconds, r.CostUSD, r.Error = 5, 0.25, "" })},
+			" sent back\n    5.0s · $0.25\n    feedback words\n"},
+		"no copy, and its cure": {[]any{begun, loggedEnd(outcome{Verdict: verdictAllow}, func(r *record) {
+			r.NoCopy = "no namespaces\nwith so many words: " + strings.Repeat("word ", 20) +
+				"\nsudo " + strings.Repeat("long ", 30) + "end"
+		})}, " approved\n    nothing was run: no copy can be made here (ccc doctor)\n    no copy  no namespaces\n" +
+			"             with so many words: " + strings.Repeat("word ", 14) + "word\n" +
+			"             word word word word word\n" +
+			"             sudo " + strings.Repeat("long ", 30) + "end\n"},
 	} {
 		box.timelineOf(testSession, c.records...)
 		got := box.ccc("log", testSession)
@@ -490,53 +552,84 @@ func TestLogEnds(t *testing.T) {
 		last := titles[len(titles)-1]
 		last = last[strings.Index(last, c.want[:strings.Index(c.want, "\n")]):]
 		expectIs(t, name, last, c.want)
-		if strings.Count(got, "── 2026-01-02 ──\n\n") != 1 || strings.Contains(got, "Bash(") {
-			t.Errorf("%s:\n%s", name, got)
-		}
+		expectCounts(t, name, got, map[string]int{"── 2026-01-02 ──\n\n": 1})
+		expectNotIn(t, name, got, "Bash(")
 	}
-	box.timelineOf(testSession, end(verdictFailed, func(r *record) { r.Event, r.Iteration, r.Feedback = eventReview, 0, "" }))
+	byHand := end(verdictFailed, func(r *record) { r.Event, r.Iteration, r.Feedback = eventReview, 0, "" })
+	box.timelineOf(testSession, byHand)
 	expectIn(t, "by hand, not reviewed", box.ccc("log", testSession), "\n03:04:00 No review\n    reason   why\n")
-	// Why there was no look, why there was no copy, and the rules, are told where they change, and told again where they change back.
-	same := func(unseen, rules, noCopy string) record {
-		return end(verdictAllow, func(r *record) {
-			r.Unseen, r.PromptSource, r.NoCopy, r.outcome = unseen, rules, noCopy, outcome{Verdict: verdictAllow}
-		})
-	}
+}
+
+// Why there was no look, why there was no copy, and the rules, are told where they change, and told again where they change back.
+func TestLogChanges(t *testing.T) {
+	box := newLogBox(t)
 	var told []any
-	for i, r := range []record{same("one", "/p/a", ""), same("one", "/p/a", "x\nfix it"), same("two", builtinSource, "x\nfix it"), same("one", builtinSource, ""), same("one", builtinSource, "x\nfix it")} {
-		r.Review = string(rune('a' + i))
-		told = append(told, r)
+	for i, c := range []struct{ unseen, rules, noCopy string }{
+		{"one", "/p/a", ""},
+		{"one", "/p/a", "x\nfix it"},
+		{"two", builtinSource, "x\nfix it"},
+		{"one", builtinSource, ""},
+		{"one", builtinSource, "x\nfix it"},
+	} {
+		told = append(told, loggedEnd(outcome{Verdict: verdictAllow}, func(r *record) {
+			r.Review, r.Unseen, r.PromptSource, r.NoCopy = string(rune('a'+i)), c.unseen, c.rules, c.noCopy
+		}))
 	}
 	box.timelineOf(testSession, told...)
-	got := box.ccc("log", testSession)
-	for text, want := range map[string]int{"no look  one\n": 2, "no look  two\n": 1, "prompt   a\n": 1, "prompt   the built-in prompt\n": 1,
-		"    no copy  x\n             fix it\n": 2, "fix it": 2} {
-		expectIs(t, text, strings.Count(got, text), want)
-	}
-	// A review that was killed is told when the next one begins, behind what it did.
-	killed := begun
-	killed.Review, killed.Deadline, killed.Process = "k", at, "1-2-of-another-namespace"
-	read := call("Read(/p/a)")
+	expectCounts(t, "the log", box.ccc("log", testSession), map[string]int{
+		"no look  one\n":                        2,
+		"no look  two\n":                        1,
+		"prompt   a\n":                          1,
+		"prompt   the built-in prompt\n":        1,
+		"    no copy  x\n             fix it\n": 2,
+		"fix it":                                2,
+	})
+}
+
+// A review that was killed is told when the next one begins, behind what it did.
+func TestLogKilled(t *testing.T) {
+	box := newLogBox(t)
+	killed, read := loggedBegin(), loggedCall("Read(/p/a)")
+	killed.Review, killed.Deadline, killed.Process = "k", loggedAt, "1-2-of-another-namespace"
 	read.Review = "k"
-	box.timelineOf(testSession, killed, read, begun, end(verdictAllow, func(r *record) { r.outcome = outcome{Verdict: verdictAllow} }))
-	if got := box.ccc("log", testSession); !regexp.MustCompile(`(?s)Review 1/10\n    agent .*reading .*Review 1/10 not reviewed\n.*Review 1/10\n    agent .*Review 1/10 approved\n`).MatchString(got) {
-		t.Errorf("one that was killed:\n%s", got)
+	box.timelineOf(testSession, killed, read, loggedBegin(), loggedEnd(outcome{Verdict: verdictAllow}, nil))
+	told := regexp.MustCompile(`(?s)Review 1/10\n    agent .*reading .*Review 1/10 not reviewed\n.*` +
+		`Review 1/10\n    agent .*Review 1/10 approved\n`)
+	if got := box.ccc("log", testSession); !told.MatchString(got) {
+		t.Errorf("the log: got\n%s\nwant a match of %s", got, told)
 	}
-	// A prompt that is clearly over 600 characters is cut, what the agent said last at 130 columns.
-	for _, c := range []struct{ prompt, said int }{{700, 130}, {701, 131}} {
-		box.timelineOf(testSession, record{Time: at, Kind: kindPrompt, Prompt: strings.Repeat("p", c.prompt)}, record{Time: at, Kind: kindEnd, Event: eventStop, LastMessage: strings.Repeat("s", c.said), outcome: outcome{Verdict: verdictLimit}})
+}
+
+// A prompt that is clearly over 600 characters is cut, what the agent said last at 130 columns.
+func TestLogCuts(t *testing.T) {
+	box := newLogBox(t)
+	for _, c := range []struct {
+		prompt, said int
+		cut          bool
+	}{{700, 130, false}, {701, 131, true}} {
+		limit := record{Time: loggedAt, Kind: kindEnd, Event: eventStop, LastMessage: strings.Repeat("s", c.said)}
+		limit.Verdict = verdictLimit
+		prompt := record{Time: loggedAt, Kind: kindPrompt, Prompt: strings.Repeat("p", c.prompt)}
+		box.timelineOf(testSession, prompt, limit)
 		got := box.ccc("log", testSession)
-		if strings.Contains(got, "left out") != (c.prompt > 700) || strings.Contains(got, "…") != (c.said > 130) || strings.Count(got, "s") < 130 {
-			t.Errorf("%+v:\n%s", c, got)
-		}
+		expectIs(t, fmt.Sprintf("a prompt of %d is cut", c.prompt), strings.Contains(got, "left out"), c.cut)
+		expectIs(t, fmt.Sprintf("words of %d are cut", c.said), strings.Contains(got, "…"), c.cut)
+		expectIs(t, fmt.Sprintf("130 of %d are there", c.said), strings.Count(got, "s") >= 130, true)
 	}
-	// What a run is told with: where it did not take place why, of a long script and output the ends.
-	failed := record{Kind: kindRun, ExitCode: &code, Command: "go test", Output: "\n" + strings.Repeat("x", 700) + "\n", outcome: outcome{Error: "no copy\ncan be made", DurationSeconds: 1}}
-	expectIs(t, "a run that did not take place", ran(failed.step()), "go test → 退出码 125 · 1.0 秒: no copy can be made\n… "+strings.Repeat("x", 600))
+}
+
+// What a run is told with: where it did not take place why, of a long script and output the ends.
+func TestLogRuns(t *testing.T) {
+	code := 125
+	failed := record{Kind: kindRun, ExitCode: &code, Command: "go test", Output: "\n" + strings.Repeat("x", 700) + "\n"}
+	failed.Error, failed.DurationSeconds = "no copy\ncan be made", 1
+	const title = "go test → 退出码 125 · 1.0 秒: no copy can be made\n"
+	expectIs(t, "a run that did not take place", ran(failed.step()), title+"… "+strings.Repeat("x", 600))
 	failed.Output = "1\n2\n3\n4\n5\n6\n7\n8\n9\n10"
-	expectIs(t, "one with more lines", ran(failed.step()), "go test → 退出码 125 · 1.0 秒: no copy can be made\n……（省略 2 行）……\n3\n4\n5\n6\n7\n8\n9\n10")
+	expectIs(t, "one with more lines", ran(failed.step()), title+"……（省略 2 行）……\n3\n4\n5\n6\n7\n8\n9\n10")
 	script := record{Command: strings.Repeat("a\n", 21) + "b"}
-	expectIs(t, "a long script", ran(script.step()), strings.Repeat("a\n", 10)+"……（省略 2 行）……\n"+strings.Repeat("a\n", 9)+"b\n→ 退出码 0 · 0.0 秒\n")
+	expectIs(t, "a long script", ran(script.step()),
+		strings.Repeat("a\n", 10)+"……（省略 2 行）……\n"+strings.Repeat("a\n", 9)+"b\n→ 退出码 0 · 0.0 秒\n")
 }
 
 // A review that was killed is written once, though the next prompt records its end.
@@ -546,7 +639,7 @@ func TestLogFollowKilled(t *testing.T) {
 	box.timelineOf(testSession, killed)
 	output, end := follow(t, box, "-f", testSession)
 	await(t, output, errKilled.zh)
-	session := stateDir(filepath.Join(box.home, ".claude/ccc")).session(testSession)
+	session := box.stateDir().session(testSession)
 	over := killed
 	over.Kind, over.Verdict, over.Error, over.Begun, over.Time = kindEnd, verdictFailed, errKilled.zh, killed.Time, now()
 	for _, r := range []record{{Time: now(), Kind: kindPrompt, Prompt: "go on"}, over, {Time: now(), Kind: kindPrompt, Prompt: "and on"}} {

@@ -135,7 +135,7 @@ func TestRealClientContinued(t *testing.T) {
 			expectIs(t, fmt.Sprintf("the reviews after %q: %+v", command, got), box.reviewed(), reviews)
 		}
 		run(1, "ccc", "--supervisor")
-		ids, _ := stateDir(filepath.Join(box.home, ".claude/ccc")).sessions()
+		ids, _ := box.stateDir().sessions()
 		run(2, "claude", "--continue")
 		run(3, "claude", "--resume", ids[0])
 		if got := box.run(10*time.Second, "", "ccc", "supervisor-mode", "off", ids[0][:8]); got.stdout != "off\n" {
@@ -185,7 +185,7 @@ func (box *sandbox) endsService() {
 // verdicts, as "prompt: verdict verdict".
 func (box *sandbox) supervised() (sessions []string) {
 	box.t.Helper()
-	ids, _ := stateDir(filepath.Join(box.home, ".claude/ccc")).sessions()
+	ids, _ := box.stateDir().sessions()
 	for _, id := range ids {
 		prompt, verdicts := "", ""
 		for _, r := range box.timeline(id) {

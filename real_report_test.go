@@ -67,8 +67,8 @@ func TestRealClientReceipt(t *testing.T) {
 				refused++
 			}
 		}
-		ids, _ := stateDir(filepath.Join(box.home, ".claude/ccc")).sessions()
-		h, err := stateDir(filepath.Join(box.home, ".claude/ccc")).session(ids[0]).readHistory()
+		ids, _ := box.stateDir().sessions()
+		h, err := box.stateDir().session(ids[0]).readHistory()
 		check(t, err)
 		for _, r := range h.Reviews {
 			expectNotIn(t, "what was looked at", strings.Join(r.did.Tools, " "), "touch")

@@ -4,7 +4,6 @@ package main
 
 import (
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -76,7 +75,7 @@ func TestRealClientSwitchOfOne(t *testing.T) {
 		tty.submits("the words of B", "answer 1", 1)
 		tty.clears("answer 1")
 		tty.submits("the words of A", "answer 2", 2)
-		ids, _ := stateDir(filepath.Join(box.home, ".claude/ccc")).sessions()
+		ids, _ := box.stateDir().sessions()
 		slices.SortFunc(ids, func(a, b string) int { return box.timeline(b)[0].Time.Compare(box.timeline(a)[0].Time) }) // A first
 		expectIs(t, "the number of sessions", len(ids), 2)
 		expectIs(t, "ccc supervisor-mode", box.run(10*time.Second, "", "ccc", "supervisor-mode", "off", ids[0]).stdout, "off\n")

@@ -319,7 +319,7 @@ func TestRealClientIntroduced(t *testing.T) {
 			expectNotIn(t, "a request", r.text(), "本会话受监督")
 		}
 		tty.submits("/supervisor off", "监督已关闭：Agent", 2)
-		ids, _ := stateDir(filepath.Join(box.home, ".claude/ccc")).sessions()
+		ids, _ := box.stateDir().sessions()
 		expectIs(t, "the sessions", len(ids), 2)
 		shown := box.run(60*time.Second, "", "claude", "-p", "plain", "--output-format", "stream-json",
 			"--verbose")

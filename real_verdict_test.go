@@ -4,7 +4,6 @@ package main
 
 import (
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -149,7 +148,7 @@ func TestRealClientUnknownModel(t *testing.T) {
 				t.Errorf("$%v, %+v", r.CostUSD, r.Tokens)
 			}
 		}
-		ids, err := stateDir(filepath.Join(box.home, ".claude/ccc")).sessions()
+		ids, err := box.stateDir().sessions()
 		check(t, err)
 		const prompted = `{"session_id":%q,"hook_event_name":"UserPromptSubmit","prompt":"/supervisor"}`
 		event := fmt.Sprintf(prompted, ids[0])
@@ -185,7 +184,7 @@ func TestRealClientRead(t *testing.T) {
 		})
 		got := box.run(120*time.Second, "", "ccc", "--supervisor", "-p", "hello")
 		expectRun(t, box, got, "done", verdictBlock, verdictBlock, verdictBlock, verdictAllow)
-		state := stateDir(filepath.Join(box.home, ".claude/ccc"))
+		state := box.stateDir()
 		ids, _ := state.sessions()
 		past, err := state.session(ids[0]).readHistory()
 		check(t, err)

@@ -32,9 +32,12 @@ func TestShown(t *testing.T) {
 	}{
 		{"approved", "", allows(""), "审查 1/8 通过 · "},
 		{"left_to_the_user", "", allows("rotate the key"), "审查者给你的留言：rotate the key"},
-		{"failed", "", fails("API Error: 529"), "这次审查没能完成，Agent 的工作未经检查。\\n原因：审查者报错：API Error: 529\\n发一条“继续”，它停下时会再审，或者运行 ccc review。\\n仍不行请运行 ccc doctor"},
-		{"too_long", "", fails("Prompt is too long"), "原因：审查者报错：Prompt is too long\\n对话太长，审查者读不下：先运行 /compact，再发一条“继续”\"}"},
-		{"limit", stateText(testSession, 10, ""), allows(""), `"[SUPERVISOR] 这项要求的 8 次审查已用完，这次停下没有再审。\n你再发消息会重新计数。"`},
+		{"failed", "", fails("API Error: 529"), `这次审查没能完成，Agent 的工作未经检查。\n原因：审查者报错：API Error: 529\n` +
+			`发一条“继续”，它停下时会再审，或者运行 ccc review。\n仍不行请运行 ccc doctor`},
+		{"too_long", "", fails("Prompt is too long"), `原因：审查者报错：Prompt is too long\n` +
+			`对话太长，审查者读不下：先运行 /compact，再发一条“继续”"}`},
+		{"limit", stateText(testSession, 10, ""), allows(""),
+			`"[SUPERVISOR] 这项要求的 8 次审查已用完，这次停下没有再审。\n你再发消息会重新计数。"`},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -51,9 +54,9 @@ func TestShown(t *testing.T) {
 			box.submit("before")
 			prepare()
 			got := box.stop(inTurn)
-			if got.code != 0 || !strings.HasPrefix(got.stdout, `{"systemMessage":"[SUPERVISOR] `) || !strings.Contains(got.stdout, test.shown) {
-				t.Errorf("in a session: %+v", got)
-			}
+			expectIs(t, "the exit code in a session", got.code, 0)
+			expectPrefix(t, "stdout in a session", got.stdout, `{"systemMessage":"[SUPERVISOR] `)
+			expectIn(t, "stdout in a session", got.stdout, test.shown)
 			// Told at once, it is not told again; the prompt is not the first.
 			expectEnd(t, "the next prompt", box.submit("next"), 0, "", "")
 		})
@@ -87,30 +90,28 @@ func TestShownAtLimit(t *testing.T) {
 	box.reviews(blocks("two tests fail"))
 	box.submit("fix it")
 	box.stop("")
-	const want = `{"systemMessage":"[SUPERVISOR] 这项要求的 1 次审查已用完，这次停下没有再审。\n你再发消息会重新计数。\n上次的反馈还没有解决：two tests fail"}` + "\n"
+	const want = `{"systemMessage":"[SUPERVISOR] 这项要求的 1 次审查已用完，这次停下没有再审。\n你再发消息会重新计数。\n` +
+		`上次的反馈还没有解决：two tests fail"}` + "\n"
 	expectEnd(t, "the stop at the limit", box.stop(inTurn), 0, want, "")
 	// A review that failed has settled nothing.
 	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"max_iterations":2}}`)
 	box.reviews(fails("API Error: 529"))
 	box.stop(inTurn)
-	if got := box.stop(inTurn); !strings.HasSuffix(got.stdout, "two tests fail\"}\n") {
-		t.Errorf("got %+v", got)
-	}
+	expectSuffix(t, "the limit behind a failed review", box.stop(inTurn).stdout, "two tests fail\"}\n")
 	// What was approved since is open no more.
 	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"max_iterations":3}}`)
 	box.reviews(allows(""))
 	box.stop(inTurn)
 	// A question at the limit goes to the user, and the log says so with the question.
-	box.hook(box.event(eventPreToolUse, `"tool_name":"AskUserQuestion","tool_input":{"questions":[{"question":"Which one?","options":[{"label":"A"}]}]}`))
-	if told := box.run(10*time.Second, "", "ccc", "log").stdout; !strings.Contains(told, "Which one?") || !strings.Contains(told, "问题直接交给用户") {
-		t.Error(told)
-	}
+	box.hook(box.event(eventPreToolUse,
+		`"tool_name":"AskUserQuestion","tool_input":{"questions":[{"question":"Which one?","options":[{"label":"A"}]}]}`))
+	expectIn(t, "ccc log", box.run(10*time.Second, "", "ccc", "log").stdout, "Which one?", "问题直接交给用户")
 	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"max_iterations":1}}`)
 	box.reviews(fails("API Error: 529"))
 	box.stop(inTurn) // the first behind the approval
-	if got := box.stop(inTurn); strings.Contains(got.stdout, "two tests fail") || !strings.Contains(got.stdout, "已用完") {
-		t.Errorf("got %+v", got)
-	}
+	shown := box.stop(inTurn).stdout
+	expectIn(t, "the limit behind an approval", shown, "已用完")
+	expectNotIn(t, "the limit behind an approval", shown, "two tests fail")
 }
 
 // A session that starts, is resumed or comes behind /clear says what it has, and a prompt says nothing. One that goes
@@ -121,7 +122,8 @@ func TestIntroduced(t *testing.T) {
 	box.inSession()
 	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"max_iterations":3}}`)
 	box.vars = append(box.vars, "CCC_PROVIDER=kimi")
-	const supervised, watch = `{"systemMessage":"[SUPERVISOR] 本会话受监督\n每项要求最多审查 3 次（提供商 kimi）`, `\n实时查看：ccc log -f"}` + "\n"
+	const supervised = `{"systemMessage":"[SUPERVISOR] 本会话受监督\n每项要求最多审查 3 次（提供商 kimi）`
+	const watch = `\n实时查看：ccc log -f"}` + "\n"
 	expectStart := func(source, want string) {
 		t.Helper()
 		got := box.hook(box.event(eventStart, `"source":"`+source+`"`))
@@ -137,9 +139,8 @@ func TestIntroduced(t *testing.T) {
 	expectStart("resume", "")
 	box.submit("/supervisor on")
 	expectStart("resume", supervised+watch)
-	if ids, _ := stateDir(filepath.Join(box.home, ".claude/ccc")).sessions(); len(ids) != 1 {
-		t.Errorf("the sessions are %q", ids)
-	}
+	ids, _ := box.stateDir().sessions()
+	expectEqual(t, "the sessions", ids, []string{testSession})
 	box.vars = append(box.vars, "HOME=", testTrustVariable+"=") // without a HOME there is no copy
 	box.vars = append(box.vars, "CLAUDE_CONFIG_DIR="+box.home+"/.claude")
 	got := box.hook(box.event(eventStart, `"source":"startup"`))
@@ -153,12 +154,13 @@ func TestIntroduced(t *testing.T) {
 	expectStart("startup", "")
 }
 
-// A review that ended without a word to the user is told at the next prompt, once, however it ended and whatever was reviewed by
-// hand since; not while a review runs, nor once another stop has been told, nor of a
-// question, which the user has answered.
+// A review that ended without a word to the user is told at the next prompt, once, however it ended and whatever was
+// reviewed by hand since; not while a review runs, nor once another stop has been told, nor of a question, which the
+// user has answered.
 func TestUntold(t *testing.T) {
 	t.Parallel()
-	killed, cancelled := "上次审查没能完成，Agent 的工作未经检查。\\n原因：审查期间 ccc 被强行结束", "上次审查已取消（按了 Esc 或 Ctrl-C，或者 Claude Code 退出了），Agent 的工作未经检查。"
+	const killed = `上次审查没能完成，Agent 的工作未经检查。\n原因：审查期间 ccc 被强行结束`
+	const cancelled = "上次审查已取消（按了 Esc 或 Ctrl-C，或者 Claude Code 退出了），Agent 的工作未经检查。"
 	for name, test := range map[string]struct {
 		members string // of a question
 		signal  syscall.Signal
@@ -183,7 +185,8 @@ func TestUntold(t *testing.T) {
 			check(t, hook.Process.Signal(test.signal))
 			hook.Wait()
 			expectIs(t, "stdout", stdout.String(), "")
-			h, err := stateDir(filepath.Join(box.home, ".claude/ccc")).session(testSession).readHistory()
+			session := box.stateDir().session(testSession)
+			h, err := session.readHistory()
 			check(t, err)
 			expectIs(t, "the verdict", h.Reviews[0].Verdict, test.verdict)
 			box.reviews(allows(""))
@@ -191,8 +194,9 @@ func TestUntold(t *testing.T) {
 			case "approved":
 				expectIn(t, "the next stop", box.stop("").stdout, "通过")
 			case "by hand":
-				check(t, stateDir(filepath.Join(box.home, ".claude/ccc")).session(testSession).append(record{Time: now(), Kind: kindEnd,
-					Event: eventReview, Review: "h", outcome: outcome{Verdict: verdictAllow}}.entry()))
+				byHand := record{Time: now(), Kind: kindEnd, Event: eventReview, Review: "h"}
+				byHand.Verdict = verdictAllow
+				check(t, session.append(byHand.entry()))
 			case "woken":
 				expectEnd(t, "a notification", box.submit("<task-notification>\nx"), 0, "", "")
 			case "then asks":
@@ -209,40 +213,60 @@ func TestUntold(t *testing.T) {
 // A question that the reviewer answered is told with its options, whose answer the agent got, and how to say otherwise; one that
 // was let through with what the reviewer says to it. By hand nobody is told.
 func TestQuestionShown(t *testing.T) {
-	const twice = `"tool_name":"AskUserQuestion","tool_input":{"questions":[{"question":"Which\ndatabase?","options":[{"label":"SQLite"},{"label":"Postgres"}]},{"question":"And where?","options":[]}]}`
-	deny, allow := strings.TrimSuffix(toolOutput("deny", "use SQLite"), "}\n"), strings.TrimSuffix(toolOutput("allow", "back it up"), "}\n")
-	for _, test := range []struct {
-		name   string
+	const twice = `"tool_name":"AskUserQuestion","tool_input":{"questions":[` +
+		`{"question":"Which\ndatabase?","options":[{"label":"SQLite"},{"label":"Postgres"}]},` +
+		`{"question":"And where?","options":[]}]}`
+	opened := func(decision, reason string) string { return strings.TrimSuffix(toolOutput(decision, reason), "}\n") }
+	for name, test := range map[string]struct {
 		state  string
 		review fakeReview
 		answer string // in a session
 		byHand string
+		stderr []string
 	}{
-		{"answered", "", blocks("use SQLite"), deny + `,"systemMessage":"[SUPERVISOR] 审查者（不是你）回答了 Agent 的提问：\nWhich database?\n- SQLite\n- Postgres\nAnd where?\n` +
-			`它的回答：use SQLite\n提问审查 1/8 退回 · SECONDS · 没有在副本里运行命令\n不同意：按 Esc，再输入你的回答"}`, toolOutput("deny", "use SQLite")},
-		{"let through", "", allows("back it up"), allow + `,"systemMessage":"[SUPERVISOR] 提问审查 1/8 通过 · SECONDS · 没有在副本里运行命令\n审查者给你的留言：back it up"}`,
-			toolOutput("allow", "back it up")},
-		{"limit", stateText(testSession, 10, ""), allows(""), strings.TrimSuffix(toolOutput("allow", "这项要求的审查次数已用完（8 次）"), "}\n") +
-			`,"systemMessage":"[SUPERVISOR] 这项要求的 8 次审查已用完，这个提问没有审查。"}`, toolOutput("allow", "这项要求的审查次数已用完（10 次）")},
-		{"failed", "", fails("API Error: 529"), `{"systemMessage":"[SUPERVISOR] 这个提问没能审查，直接交给了你。\n原因：审查者报错：API Error: 529\n详情见 ccc log"}`, ""},
+		"answered": {
+			review: blocks("use SQLite"),
+			answer: opened("deny", "use SQLite") + `,"systemMessage":"[SUPERVISOR] 审查者（不是你）回答了 Agent 的提问：\n` +
+				`Which database?\n- SQLite\n- Postgres\nAnd where?\n它的回答：use SQLite\n` +
+				`提问审查 1/8 退回 · SECONDS · 没有在副本里运行命令\n不同意：按 Esc，再输入你的回答"}`,
+			byHand: toolOutput("deny", "use SQLite"),
+			stderr: []string{"[SUPERVISOR] 正在审查提问...\n", "[SUPERVISOR] 提问退回\nuse SQLite\nAgent 将根据反馈继续工作\n"},
+		},
+		"let through": {
+			review: allows("back it up"),
+			answer: opened("allow", "back it up") + `,"systemMessage":"[SUPERVISOR] ` +
+				`提问审查 1/8 通过 · SECONDS · 没有在副本里运行命令\n审查者给你的留言：back it up"}`,
+			byHand: toolOutput("allow", "back it up"),
+			stderr: []string{"[SUPERVISOR] 问题交给用户\n"},
+		},
+		"limit": {
+			state:  stateText(testSession, 10, ""),
+			review: allows(""),
+			answer: opened("allow", "这项要求的审查次数已用完（8 次）") +
+				`,"systemMessage":"[SUPERVISOR] 这项要求的 8 次审查已用完，这个提问没有审查。"}`,
+			byHand: toolOutput("allow", "这项要求的审查次数已用完（10 次）"),
+		},
+		"failed": {
+			review: fails("API Error: 529"),
+			answer: `{"systemMessage":"[SUPERVISOR] 这个提问没能审查，直接交给了你。\n` +
+				`原因：审查者报错：API Error: 529\n详情见 ccc log"}`,
+		},
 	} {
-		t.Run(test.name, func(t *testing.T) {
-			for _, byHand := range []bool{true, false} {
+		t.Run(name, func(t *testing.T) {
+			for where, want := range map[string]string{"by hand": test.byHand, "in a session": test.answer + "\n"} {
 				box := newHookBox(t)
-				want := test.byHand
-				if !byHand {
+				if where == "in a session" {
 					box.inSession()
-					want = test.answer + "\n"
 				}
 				if test.state != "" {
 					box.write(statePath, 0o600, test.state)
 				}
 				box.reviews(test.review)
 				got := box.hook(box.event(eventPreToolUse, twice))
-				expectIs(t, "the answer", regexp.MustCompile(`[\d.]+ 秒 · \$[\d.]+`).ReplaceAllString(got.stdout, "SECONDS"), want)
-				expectIn(t, "stderr", got.stderr, map[string]string{"answered": "[SUPERVISOR] 正在审查提问...\n", "let through": "[SUPERVISOR] 问题交给用户\n"}[test.name],
-					map[string]string{"answered": "[SUPERVISOR] 提问退回\nuse SQLite\nAgent 将根据反馈继续工作\n"}[test.name])
-				expectNotIn(t, "stderr", got.stderr, "正在审查工作", "[SUPERVISOR] 任务")
+				answer := regexp.MustCompile(`[\d.]+ 秒 · \$[\d.]+`).ReplaceAllString(got.stdout, "SECONDS")
+				expectIs(t, "the answer "+where, answer, want)
+				expectIn(t, "stderr "+where, got.stderr, test.stderr...)
+				expectNotIn(t, "stderr "+where, got.stderr, "正在审查工作", "[SUPERVISOR] 任务")
 			}
 		})
 	}
@@ -292,9 +316,7 @@ func TestWorktree(t *testing.T) {
 	box.write("../work/trees/feature/.git", 0o600, "gitdir: "+filepath.Join(box.work, ".git/worktrees/feature")+"\n")
 	box.write("../work/trees/feature/sub/x", 0o600, "")
 	event := strings.Replace(box.event("Stop", ""), box.work, filepath.Join(tree, "sub"), 1)
-	if got := box.hook(event); decided(got.stdout) != blockNotYet {
-		t.Fatalf("%+v", got)
-	}
+	expectEnd(t, "the stop", box.hook(event), 0, blockNotYet, "")
 	expectIs(t, "the reviewer's directory", strings.TrimSpace(box.read("../fake/reviewer-1.cwd")), tree)
 	expectIn(t, "the request", box.read("../fake/reviewer-1.stdin"), "worktree 里工作："+tree, "主目录 "+box.work)
 	expectIn(t, "the reviewer's command line", box.read("../fake/reviewer-1.args"), "--add-dir\n"+box.work+"\n")
@@ -311,17 +333,16 @@ func TestNoWorktree(t *testing.T) {
 		box.vars = append(box.vars, "CLAUDE_PROJECT_DIR="+filepath.Join(root, project), "CCC_SUPERVISOR=1")
 		box.hook(strings.Replace(box.event("Stop", ""), box.work, filepath.Join(root, cwd), 1))
 		expectIs(t, project, strings.TrimSpace(box.read("../fake/reviewer-1.cwd")), box.work)
-		if request := box.read("../fake/reviewer-1.stdin"); strings.Contains(request, "worktree") || !strings.Contains(request, "Agent 的当前目录") {
-			t.Errorf("%s: the request is %s", project, request)
-		}
+		request := box.read("../fake/reviewer-1.stdin")
+		expectIn(t, "the request of "+project, request, "Agent 的当前目录")
+		expectNotIn(t, "the request of "+project, request, "worktree")
 	}
 
 	// An event that does not say where the agent is: Claude Code runs the hook there.
 	box := newHookBox(t)
 	box.hook(`{"session_id":"` + testSession + `"}`)
-	if r := box.onlyTimeline(); r[0].Project != box.work || !strings.Contains(box.read("../fake/reviewer-1.stdin"), "Agent 的当前目录："+box.work) {
-		t.Errorf("%+v", r)
-	}
+	expectIs(t, "the project on record", box.onlyTimeline()[0].Project, box.work)
+	expectIn(t, "the request", box.read("../fake/reviewer-1.stdin"), "Agent 的当前目录："+box.work)
 }
 
 // The session's directories go to the reviewer, and its model: the newest of which the transcript tells, else the word of the
@@ -337,12 +358,10 @@ func TestSessionsModelAndDirectories(t *testing.T) {
 	for i, id := range []string{"m-1[1m]", ""} {
 		box.stop(box.transcript(command, modelLine("2", "1", "m-0"), modelLine("3", "2", id), userLine("4", "3", "fix it"), agentLine("5", "4", "done")))
 		args := box.read(fmt.Sprintf("../fake/reviewer-%d.args", i+1))
-		if !strings.Contains(args, "--add-dir\n"+dir("launch")+"\n"+dir("typed")+"\n") || strings.Contains(args, dir("gone")) || strings.Contains(args, dir("launch/x")) || strings.Contains(args, "relative\n") {
-			t.Errorf("%s: arguments %s", id, args)
-		}
-		expectIn(t, "the arguments", args, "--model\n"+cmp.Or(id, "m-0")+"\n")
-		records := box.timeline(testSession)
-		expectIs(t, "the model on record", records[len(records)-1].Model, cmp.Or(id, "m-0"))
+		model := cmp.Or(id, "m-0")
+		expectIn(t, "the arguments", args, "--add-dir\n"+dir("launch")+"\n"+dir("typed")+"\n", "--model\n"+model+"\n")
+		expectNotIn(t, "the arguments", args, dir("gone"), dir("launch/x"), "relative\n")
+		expectIs(t, "the model on record", lastRecord(t, box.timeline(testSession)).Model, model)
 	}
 	lines := []string{modelLine("1", "", "m-1"), userLine("2", "1", "fix it"), agentLine("3", "2", "done")}
 	for i, test := range []struct {
@@ -356,9 +375,9 @@ func TestSessionsModelAndDirectories(t *testing.T) {
 		box.write(".claude/ccc.json", 0o600, test.config)
 		box.stop(box.transcript(lines...))
 		args := box.read(fmt.Sprintf("../fake/reviewer-%d.args", i+3))
-		if args == "" || !strings.Contains(args, test.model) || strings.Contains(args, "--model") != (test.model != "") {
-			t.Errorf("%s: arguments %s", test.config, args)
-		}
+		expectIs(t, test.config+": a review", args != "", true)
+		expectIn(t, test.config, args, test.model)
+		expectIs(t, test.config+": a model is named", strings.Contains(args, "--model"), test.model != "")
 	}
 }
 
@@ -390,25 +409,22 @@ func TestWayTaken(t *testing.T) {
 			supervisor := strings.TrimSuffix(`"try":false,`+test.supervisor, ",")
 			box.write(".claude/ccc.json", 0o600, `{"supervisor":{`+supervisor+`},"providers":{"b":{"env":{"ANTHROPIC_BASE_URL":"https://b"}}}}`)
 			box.run(30*time.Second, "", slices.Concat([]string{"ccc", "--supervisor"}, test.args, []string{"--", "hi"})...)
-			records := box.onlyTimeline()
-			if way := records[len(records)-1].Way; way != test.want {
-				t.Errorf("%q, want %q", way, test.want)
-			}
-			if hasSchema := strings.Contains(box.read("../fake/reviewer-1.args"), "--json-schema"); hasSchema == (test.want == "cache") {
-				t.Errorf("with a schema: %v", hasSchema)
-			}
-			if args := box.read("../fake/reviewer-1.args"); name == "model variable" && !strings.Contains(args, "--model\nclaude-sonnet-4-6\n") {
-				t.Errorf("the reviewer has another model: %s", args)
+			expectIs(t, "the way", lastRecord(t, box.onlyTimeline()).Way, test.want)
+			args := box.read("../fake/reviewer-1.args")
+			expectIs(t, "with a schema", strings.Contains(args, "--json-schema"), test.want != "cache")
+			if name == "model variable" { // the reviewer has the session's model, not that
+				expectIn(t, "the arguments", args, "--model\nclaude-sonnet-4-6\n")
 			}
 			if test.byHand == "" {
 				return
 			}
 			box.vars = append(box.vars, "CLAUDE_CODE_ATTRIBUTION_HEADER=0", "CCC_CACHE=line") // as in a terminal that the session opened
-			if got := box.run(30*time.Second, "", "ccc", "review", "--json").stdout; strings.Contains(got, `"way":"cache"`) != (test.byHand == "cache") {
-				t.Errorf("a review by hand: %s", got)
-			} else if env := box.environment("reviewer-2"); env == "" || strings.Contains(env, "ATTRIBUTION_HEADER") {
-				t.Errorf("a review by hand leaves out the line that a login is billed by: %s", env)
-			}
+			got := box.run(30*time.Second, "", "ccc", "review", "--json").stdout
+			expectIs(t, "by hand, with the cache: "+got, strings.Contains(got, `"way":"cache"`), test.byHand == "cache")
+			env := box.environment("reviewer-2")
+			expectIs(t, "by hand, there is a reviewer", env != "", true)
+			// The line stays that a login is billed by.
+			expectNotIn(t, "by hand, the environment", env, "ATTRIBUTION_HEADER")
 		})
 	}
 }
@@ -421,34 +437,35 @@ func TestLaunchAddDirs(t *testing.T) {
 	box.run(30*time.Second, "hello", "ccc", "--supervisor", "--", "-p", "--add-dir", "../other", "--verbose")
 	expectIn(t, "the reviewer's command line", box.read("../fake/reviewer-1.args"), "--add-dir\n"+other+"\n")
 	box.claudeIs(`printf %s "$CCC_ADD_DIRS" >"$HOME/dirs"`)
-	box.run(30*time.Second, "", "ccc", "--supervisor", "--", "a", "--add-dir", "../other", "/b", "--verbose", "c", "--add-dir=/d", "e", "--", "--add-dir", "/f")
+	box.run(30*time.Second, "", "ccc", "--supervisor", "--",
+		"a", "--add-dir", "../other", "/b", "--verbose", "c", "--add-dir=/d", "e", "--", "--add-dir", "/f")
 	expectIs(t, "the directories", box.read("dirs"), other+"\n/b\n/d")
 }
 
 // What a user's rules let MCP servers do, they do not in a review, whichever way it is asked: they are kept out.
 func TestReviewersServers(t *testing.T) {
-	tests := []struct {
-		config, version string
-		strict, asks    bool
+	for name, test := range map[string]struct {
+		config       string
+		noTranscript bool
+		kept         bool // out: --strict-mcp-config, and each of their tools asks
 	}{
-		{`{}`, "2.1.332", true, true},
-		{`{"keep_cache":true}`, "2.1.332", true, true},
-		{`{"keep_cache":true}`, "", true, true},
-		{`{"allowed_tools":["mcp__x"]}`, "2.1.332", false, false},
-		{`{"allowed_tools":["Bash(ls)","mcp__x"],"keep_cache":true}`, "2.1.332", false, false},
-	}
-	for _, test := range tests {
+		"by default":                          {config: `{}`, kept: true},
+		"with the cache":                      {config: `{"keep_cache":true}`, kept: true},
+		"with the cache, without transcript":  {config: `{"keep_cache":true}`, noTranscript: true, kept: true},
+		"where ccc.json allows one":           {config: `{"allowed_tools":["mcp__x"]}`},
+		"where it allows one, with the cache": {config: `{"allowed_tools":["Bash(ls)","mcp__x"],"keep_cache":true}`},
+	} {
 		box := newHookBox(t)
 		box.write(".claude/ccc.json", 0o600, `{"supervisor":`+test.config+`}`)
 		member := ""
-		if test.version != "" {
-			member = box.transcript(strings.Split(strings.ReplaceAll(userLine("1", "", "fix it")+"\n"+agentLine("2", "1", "done"), "2.1.332", test.version), "\n")...)
+		if !test.noTranscript {
+			member = box.transcript(userLine("1", "", "fix it"), agentLine("2", "1", "done"))
 		}
 		box.stop(member)
 		args := box.read("../fake/reviewer-1.args")
-		if strings.Contains(args, "--strict-mcp-config\n") != test.strict || strings.Contains(args, `"mcp__*"`) != test.asks || !strings.Contains(args, `"ask":["CronCreate",`) {
-			t.Errorf("%+v: arguments %s", test, args)
-		}
+		expectIs(t, name+": --strict-mcp-config", strings.Contains(args, "--strict-mcp-config\n"), test.kept)
+		expectIs(t, name+": their tools ask", strings.Contains(args, `"mcp__*"`), test.kept)
+		expectIn(t, name, args, `"ask":["CronCreate",`)
 	}
 }
 
@@ -499,12 +516,9 @@ func TestUsersOwnCommand(t *testing.T) {
 		box.write(name, 0o600, "mine: $ARGUMENTS\n")
 		box.vars = append(box.vars, "FAKE_CLAUDE_SESSION="+testSession)
 		box.run(30*time.Second, "", "ccc", "--supervisor", "-p", "hello")
-		if got := box.submit("/supervisor off"); got.stdout != "" || box.read(name) != "mine: $ARGUMENTS\n" {
-			t.Errorf("%s: %+v, the file is %q", name, got, box.read(name))
-		}
-		if prompts := box.timeline(testSession); prompts[len(prompts)-1].Prompt != "/supervisor off" {
-			t.Errorf("%s: it is not a request of the user's: %+v", name, prompts)
-		}
+		expectIs(t, name+": what is said", box.submit("/supervisor off").stdout, "")
+		expectIs(t, name+": the file", box.read(name), "mine: $ARGUMENTS\n")
+		expectIs(t, name+": the user's request", lastRecord(t, box.timeline(testSession)).Prompt, "/supervisor off")
 	}
 }
 
@@ -513,9 +527,8 @@ func TestReviewOfOldClient(t *testing.T) {
 	box := newHookBox(t)
 	lines := userLine("1", "", "fix it") + "\n" + agentLine("2", "1", "done")
 	got := box.stop(box.transcript(strings.Split(strings.ReplaceAll(lines, "2.1.332", "2.1.199"), "\n")...))
-	if got.code != 0 || got.stdout != "" || !strings.Contains(got.stderr, "Claude Code 2.1.199 太旧，至少要 2.1.200：claude update / npm install -g") || box.read("../fake/reviewer-1.args") != "" {
-		t.Errorf("%+v", got)
-	}
+	expectEnd(t, "the stop", got, 0, "", "Claude Code 2.1.199 太旧，至少要 2.1.200：claude update / npm install -g")
+	expectIs(t, "the reviewer", box.read("../fake/reviewer-1.args"), "")
 }
 
 // An answer without a verdict sends the agent back with its words, or with the default feedback where it must
@@ -607,8 +620,7 @@ func TestReasonOfFailure(t *testing.T) {
 			box := newHookBox(t)
 			box.reviews(test.review)
 			box.stop("")
-			records := box.timeline(testSession)
-			expectIs(t, "the reason", records[len(records)-1].Error, test.want)
+			expectIs(t, "the reason", lastRecord(t, box.timeline(testSession)).Error, test.want)
 		})
 	}
 }
@@ -628,8 +640,10 @@ func TestNothingRedacted(t *testing.T) {
 		got := box.stop(`"last_assistant_message":` + string(encodeJSON(code+" it is")))
 		expectEnd(t, "the stop", got, 0, string(encodeJSON(blocked(code)))+"\n", "")
 	}
-	expectIn(t, "the request", box.read("../fake/reviewer-2.stdin"), "to kimi-k2-thinking", "\n+"+code+"\n", "\n+MODEL=kimi-k2-thinking\n", code+" it is", "上次反馈\n"+code)
-	expectNotIn(t, "the request", box.read("../fake/reviewer-2.stdin"), "***")
+	request := box.read("../fake/reviewer-2.stdin")
+	expectIn(t, "the request", request,
+		"to kimi-k2-thinking", "\n+"+code+"\n", "\n+MODEL=kimi-k2-thinking\n", code+" it is", "上次反馈\n"+code)
+	expectNotIn(t, "the request", request, "***")
 }
 
 // The reviewer's words are cut in the timeline, and shown whole as they come.
@@ -668,7 +682,7 @@ func speaking(t *testing.T, language string) {
 // What becomes of each verdict, of a stop and of a question, by hand and in a session.
 func TestHookDecision(t *testing.T) {
 	speaking(t, "zh")
-	const deny, allow = `{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"deny","permissionDecisionReason":"words"}`, `{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"allow","permissionDecisionReason":"words"}`
+	deny, allow := strings.TrimSpace(toolOutput("deny", "words")), strings.TrimSpace(toolOutput("allow", "words"))
 	for _, test := range []struct {
 		event   string
 		verdict verdict
@@ -678,43 +692,54 @@ func TestHookDecision(t *testing.T) {
 		{eventStop, verdictBlock, `{"decision":"block","reason":"words"}`, "审查 1/10 退回"},
 		{eventStop, verdictAllow, "null", "审查 1/10 通过\\n审查者给你的留言：words"},
 		{eventStop, verdictFailed, "null", "这次审查没能完成，Agent 的工作未经检查。\\n原因：why"},
-		{eventStop, verdictLimit, "null", "这项要求的 10 次审查已用完，这次停下没有再审。\\n你再发消息会重新计数。\\n上次的反馈还没有解决：words"},
+		{eventStop, verdictLimit, "null",
+			"这项要求的 10 次审查已用完，这次停下没有再审。\\n你再发消息会重新计数。\\n上次的反馈还没有解决：words"},
 		{eventStop, verdictCancelled, "null", ""},
-		{eventPreToolUse, verdictBlock, deny + "}", "审查者（不是你）回答了 Agent 的提问：\\n\\n它的回答：words\\n提问审查 1/10 退回"},
-		{eventPreToolUse, verdictAllow, allow + "}", "提问审查 1/10 通过\\n审查者给你的留言：words"},
-		{eventPreToolUse, verdictLimit, allow + "}", "这项要求的 10 次审查已用完，这个提问没有审查。"},
+		{eventPreToolUse, verdictBlock, deny,
+			"审查者（不是你）回答了 Agent 的提问：\\n\\n它的回答：words\\n提问审查 1/10 退回"},
+		{eventPreToolUse, verdictAllow, allow, "提问审查 1/10 通过\\n审查者给你的留言：words"},
+		{eventPreToolUse, verdictLimit, allow, "这项要求的 10 次审查已用完，这个提问没有审查。"},
 		{eventPreToolUse, verdictFailed, "null", "这个提问没能审查，直接交给了你。\\n原因：why"},
 		{eventPreToolUse, verdictCancelled, "null", ""},
 	} {
 		found := review{Event: test.event, Iteration: 1, Limit: 10, outcome: outcome{Verdict: test.verdict, Feedback: "words", Error: "why"}}
-		expectIs(t, "by hand", string(encodeJSON(found.decide(false))), test.byHand)
+		name := fmt.Sprint(test.event, ", ", test.verdict, ", ")
+		expectIs(t, name+"by hand", string(encodeJSON(found.decide(false))), test.byHand)
 		got := string(encodeJSON(found.decide(true)))
 		if test.told == "" {
-			expectIs(t, "a review that the user ended", got, "null")
+			expectIs(t, name+"which the user ended", got, "null")
 			continue
 		}
-		expectIn(t, "in a session", got, `"systemMessage":"[SUPERVISOR] `+test.told)
+		expectIn(t, name+"in a session", got, `"systemMessage":"[SUPERVISOR] `+test.told)
 		if test.byHand != "null" {
-			expectIn(t, "in a session", got, strings.Trim(test.byHand, "{}"))
+			expectIn(t, name+"in a session", got, strings.Trim(test.byHand, "{}"))
 		} else {
-			expectNotIn(t, "in a session", got, "decision", "hookSpecificOutput")
+			expectNotIn(t, name+"in a session", got, "decision", "hookSpecificOutput")
 		}
 	}
 	limit := review{Event: eventStop, Limit: 10, outcome: outcome{Verdict: verdictLimit}}
 	expectNotIn(t, "without open feedback", limit.message(), "还没有解决")
-	expectIs(t, "an approval without words", review{Event: eventStop, outcome: outcome{Verdict: verdictAllow}}.message(), "审查：通过")
-	for cause, want := range map[string]words{"API Error: 529": adviceContinue, "PROMPT is too long": adviceCompact, "": adviceContinue,
-		say(notStarted, say(directoryGone, "/x")): adviceLog, say(notStarted, "x"): adviceContinue, noConversation + " x": adviceLog} {
-		expectIs(t, cause, adviceFor(cause), want.zh)
+	approved := review{Event: eventStop, outcome: outcome{Verdict: verdictAllow}}
+	expectIs(t, "an approval without words", approved.message(), "审查：通过")
+	for cause, want := range map[string]words{
+		"API Error: 529":     adviceContinue,
+		"PROMPT is too long": adviceCompact,
+		"":                   adviceContinue,
+		say(notStarted, say(directoryGone, "/x")): adviceLog,
+		say(notStarted, "x"):                      adviceContinue,
+		noConversation + " x":                     adviceLog,
+	} {
+		expectIs(t, "the advice on "+cause, adviceFor(cause), want.zh)
 	}
 	h := testHook(t, eventStop)
 	for length, whole := range map[int]bool{8000: true, 8001: false} {
 		text := strings.Repeat("长", length)
 		cut := h.cutFeedback(text)
-		expectIs(t, "what the agent gets", len([]rune(cut)), 8000)
-		expectIs(t, "all of it", cut == text, whole)
+		name := fmt.Sprintf("of %d characters of feedback, ", length)
+		expectIs(t, name+"what the agent gets", len([]rune(cut)), 8000)
+		expectIs(t, name+"whether that is all", cut == text, whole)
 		kept, _ := os.ReadFile(h.session.feedbackFile())
-		expectIs(t, "what is kept", string(kept) == text, !whole)
+		expectIs(t, name+"whether a file keeps it", string(kept) == text, !whole)
 	}
 	check(t, os.Remove(h.session.feedbackFile()))
 	check(t, os.Mkdir(h.session.feedbackFile(), 0o700))
@@ -725,27 +750,28 @@ func TestHookDecision(t *testing.T) {
 func TestHookUpdates(t *testing.T) {
 	h, at := testHook(t, eventStop), time.Now().UTC().Truncate(time.Millisecond)
 	for _, test := range []struct {
+		name         string
 		byHand       bool
 		provider     string
 		launched     time.Time
 		wantProvider string
 		wantLaunched time.Time
 	}{
-		{true, "kimi", time.Time{}, "", time.Time{}},
-		{false, "", time.Time{}, noProvider, time.Time{}},
-		{false, "kimi", at, "kimi", at},
-		{true, "glm", time.Time{}, "kimi", at},
-		{false, "glm", at.Add(-time.Hour), "glm", at},
-		{false, "", at.Add(time.Hour), noProvider, at.Add(time.Hour)},
+		{"by hand, at first", true, "kimi", time.Time{}, "", time.Time{}},
+		{"a session without a provider", false, "", time.Time{}, noProvider, time.Time{}},
+		{"a launch with one", false, "kimi", at, "kimi", at},
+		{"by hand, behind it", true, "glm", time.Time{}, "kimi", at},
+		{"an earlier launch", false, "glm", at.Add(-time.Hour), "glm", at},
+		{"a later launch", false, "", at.Add(time.Hour), noProvider, at.Add(time.Hour)},
 	} {
 		h.dirs.env = append(os.Environ(), providerVariable+"="+test.provider)
 		h.caller = caller{fromShell: test.byHand, launched: test.launched}
 		check(t, h.update(func(s *sessionState) { s.Count++ }))
 		state, err := h.session.readState()
 		check(t, err)
-		if state.Provider != test.wantProvider || !state.LaunchedAt.Equal(test.wantLaunched) || state.Count == 0 {
-			t.Errorf("%+v: %+v", test, state)
-		}
+		expectIs(t, test.name+": the provider", state.Provider, test.wantProvider)
+		expectIs(t, test.name+": the launch", state.LaunchedAt.UTC(), test.wantLaunched.UTC())
+		expectIs(t, test.name+": the rest is updated", state.Count != 0, true)
 	}
 }
 
@@ -775,27 +801,33 @@ func TestHookRequest(t *testing.T) {
 		return all
 	}
 	r := request() // without a transcript
-	if !r.unconfirmed || !r.inPlanMode || r.question != nil || r.here != "/agent" || r.lastMessage != "done" || len(r.tasks) != 1 || r.refusal.Feedback != "a secret" || !r.requests[0].isPrompt || r.began() != "" {
-		t.Errorf("%+v", r)
-	}
+	expectIs(t, "it is not confirmed", r.unconfirmed, true)
+	expectIs(t, "it is in plan mode", r.inPlanMode, true)
+	expectIs(t, "a stop's question", string(r.question), "")
+	expectIs(t, "where the agent is", r.here, "/agent")
+	expectIs(t, "what the agent said", r.lastMessage, "done")
+	expectIs(t, "the tasks", len(r.tasks), 1)
+	expectIs(t, "the feedback", r.refusal.Feedback, "a secret")
+	expectIs(t, "the first is a prompt", r.requests[0].isPrompt, true)
+	expectIs(t, "when it began", r.began(), "")
 	expectEqual(t, "the timeline's prompts", words(r), []string{"one", "two"})
 	log, _ := os.ReadFile(h.session.dir.logFile())
 	expectIn(t, "the log", string(log), `during="reading the transcript" error="the event names none"`)
 	h.event.TranscriptPath = filepath.Join(t.TempDir(), "t.jsonl")
-	check(t, os.WriteFile(h.event.TranscriptPath, []byte(userLine("1", "", "first", `,"timestamp":"2026-01-02T03:04:05Z"`)+"\n"+userLine("2", "1", "two")+"\n"+agentLine("3", "2", "done")+"\n"), 0o600))
+	transcript := userLine("1", "", "first", `,"timestamp":"2026-01-02T03:04:05Z"`) + "\n" +
+		userLine("2", "1", "two") + "\n" + agentLine("3", "2", "done") + "\n"
+	check(t, os.WriteFile(h.event.TranscriptPath, []byte(transcript), 0o600))
 	r = request()
-	if r.unconfirmed || r.incomplete || r.began() != "2026-01-02T03:04:05Z" {
-		t.Errorf("with its transcript: %+v", r)
-	}
+	expectIs(t, "with its transcript, it is not confirmed", r.unconfirmed, false)
+	expectIs(t, "with its transcript, it is incomplete", r.incomplete, false)
+	expectIs(t, "with its transcript, when it began", r.began(), "2026-01-02T03:04:05Z")
 	expectEqual(t, "the transcript's requests", words(r), []string{"first", "two"})
 	add(record{Kind: kindEnd, Event: eventStop, Review: "s", outcome: outcome{Verdict: verdictAllow}})
-	if r = request(); r.refusal.Feedback != "a secret" {
-		t.Errorf("approved since: %+v", r)
-	}
+	expectIs(t, "approved since, the feedback", request().refusal.Feedback, "a secret")
 	h.event.HookEventName, h.event.PermissionMode, h.event.ToolUseID = eventPreToolUse, "default", ""
-	if r = request(); string(r.question) != `{"q":1}` || r.inPlanMode {
-		t.Errorf("a question: %+v", r)
-	}
+	r = request()
+	expectIs(t, "a question", string(r.question), `{"q":1}`)
+	expectIs(t, "a question in plan mode", r.inPlanMode, false)
 }
 
 // A record is complete, as it came, and at the end of a review goes to the log, too, which quotes no secret.
@@ -818,15 +850,20 @@ func TestHookRecorded(t *testing.T) {
 	why := errors.New("no " + aSecret + " key")
 	h.endReview(failed, why)
 	lines := strings.Split(strings.TrimSpace(logged()), "\n")
-	for i, want := range []string{"verdict=block iteration=2/10 duration=1.500s cost_usd=0.25 no_verdict=true", `verdict=failed iteration=2/10 duration=1.500s error="no *** key"`} {
+	for i, want := range []string{
+		"verdict=block iteration=2/10 duration=1.500s cost_usd=0.25 no_verdict=true",
+		`verdict=failed iteration=2/10 duration=1.500s error="no *** key"`,
+	} {
 		_, got, _ := strings.Cut(lines[i], " ")
 		expectIs(t, "the log", got, "review ended session_id="+testSession+" event=Stop "+want)
 	}
 	past, err := h.session.readHistory()
 	check(t, err)
-	if got := past.Reviews[0]; len(past.Reviews) != 2 || got.Feedback != "a "+aSecret || got.Ended.Before(r.Begun) || past.project != h.project || past.Reviews[1].Error != why.Error() {
-		t.Errorf("%+v", past.Reviews)
-	}
+	expectIs(t, "the reviews on record", len(past.Reviews), 2)
+	expectIs(t, "the project", past.project, h.project)
+	expectIs(t, "the first's feedback", past.Reviews[0].Feedback, "a "+aSecret)
+	expectIs(t, "the first ends before its begin", past.Reviews[0].Ended.Before(r.Begun), false)
+	expectIs(t, "the second's error", past.Reviews[1].Error, why.Error())
 	if _, err := os.Stat(h.session.dir.lockFile()); err != nil {
 		t.Error("the end of a review does not sweep")
 	}
@@ -879,17 +916,16 @@ func TestHookWords(t *testing.T) {
 		h.past = &history{Reviews: slices.Repeat([]review{{Event: eventStop, Ended: now(), outcome: outcome{NoVerdict: true}}}, test.unread)}
 		err := h.takeWords(&entry)
 		if test.why != "" {
-			if err == nil || !strings.Contains(err.Error(), test.why) || entry.NoVerdict || entry.Verdict != "" {
-				t.Errorf("%s: %v, want %s; %+v", name, err, test.why, entry)
-			}
+			expectError(t, name, err, test.why)
+			expectIs(t, name+": NoVerdict", entry.NoVerdict, false)
+			expectIs(t, name+": the verdict", entry.Verdict, "")
 			isNamed := strings.Contains(fmt.Sprint(err), "keep_cache")
 			expectIs(t, name+": keep_cache is named", isNamed, test.way == "cache")
 			continue
 		}
 		want := outcome{Verdict: verdictBlock, Feedback: test.feedback, NoVerdict: true, Withheld: test.feedback == ""}
-		if err != nil || entry.outcome != want {
-			t.Errorf("%s: %v, %+v", name, err, entry)
-		}
+		expectIs(t, name+": the error", err, nil)
+		expectIs(t, name+": what it came to", entry.outcome, want)
 	}
 }
 
@@ -899,35 +935,62 @@ func TestHookPatience(t *testing.T) {
 	h := testHook(t, eventStop)
 	h.dirs.self = "/bin/ccc"
 	for _, test := range []struct {
-		seconds, hook int
-		inSession     bool
+		seconds, hook int // the timeouts of ccc.json and of the hook
+		byHand        bool
 		want          int
-		ofHook        bool
+		ofHook        bool // that is why no verdict came
 	}{
-		{540, 600, true, 540, false}, {595, 600, true, 595, false}, {596, 600, true, 595, true}, {1800, 600, true, 595, true}, {1800, 600, false, 1800, false},
-		{540, 0, true, 540, false}, {540, 3, true, 1, true}, {10, 15, true, 10, false}, {10, 14, true, 9, true}, {540, -1, true, 540, false},
+		{seconds: 540, hook: 600, want: 540},
+		{seconds: 595, hook: 600, want: 595},
+		{seconds: 596, hook: 600, want: 595, ofHook: true},
+		{seconds: 1800, hook: 600, want: 595, ofHook: true},
+		{seconds: 1800, hook: 600, byHand: true, want: 1800},
+		{seconds: 540, hook: 0, want: 540},
+		{seconds: 540, hook: 3, want: 1, ofHook: true},
+		{seconds: 10, hook: 15, want: 10},
+		{seconds: 10, hook: 14, want: 9, ofHook: true},
+		{seconds: 540, hook: -1, want: 540},
 	} {
-		h.dirs.env = setEnv(h.dirs.env, projectVariable, map[bool]string{true: "/p"}[test.inSession])
+		h.dirs.env = setEnv(h.dirs.env, projectVariable, map[bool]string{false: "/p"}[test.byHand])
 		h.config.Supervisor.TimeoutSeconds = test.seconds
-		check(t, os.WriteFile(h.dirs.settingsFile(), []byte(strings.Replace(complete, `"timeout":600`, fmt.Sprintf(`"timeout":%d`, test.hook), 1)), 0o600))
+		settings := strings.Replace(complete, `"timeout":600`, fmt.Sprintf(`"timeout":%d`, test.hook), 1)
+		check(t, os.WriteFile(h.dirs.settingsFile(), []byte(settings), 0o600))
+		name := fmt.Sprintf("%d s, of a hook of %d s, by hand %v: ", test.seconds, test.hook, test.byHand)
 		timeout, late := h.patience(eventStop)
-		expectIs(t, test, timeout, time.Duration(test.want)*time.Second)
+		expectIs(t, name+"the time", timeout, time.Duration(test.want)*time.Second)
 		why := say(timeLimit)
 		if test.ofHook {
 			why = say(timeLimitOfHook, test.hook)
 		}
-		expectIs(t, test, late.Error(), say(noVerdictWithin, test.want, why))
+		expectIs(t, name+"why there is no verdict", late.Error(), say(noVerdictWithin, test.want, why))
 	}
+}
+
+// How many reviews a request has: as ccc.json says, and in a session no more than Claude Code lets a hook block.
+func TestHookReviewLimit(t *testing.T) {
+	h := testHook(t, eventStop)
 	for _, test := range []struct {
-		limit     int
-		blockCap  string
-		inSession bool
-		want      int
-	}{{10, "", true, 8}, {10, "3", true, 3}, {2, "3", true, 2}, {10, "10", true, 10}, {10, "0", true, 10}, {10, "-1", true, 10}, {10, "x", true, 8}, {10, "12x", true, 10}, {10, "4.9", true, 4}, {10, "3", false, 10}} {
-		h.dirs.env = setEnv(h.dirs.env, projectVariable, map[bool]string{true: "/p"}[test.inSession])
+		limit    int
+		blockCap string
+		byHand   bool
+		want     int
+	}{
+		{limit: 10, blockCap: "", want: 8},
+		{limit: 10, blockCap: "3", want: 3},
+		{limit: 2, blockCap: "3", want: 2},
+		{limit: 10, blockCap: "10", want: 10},
+		{limit: 10, blockCap: "0", want: 10},
+		{limit: 10, blockCap: "-1", want: 10},
+		{limit: 10, blockCap: "x", want: 8},
+		{limit: 10, blockCap: "12x", want: 10},
+		{limit: 10, blockCap: "4.9", want: 4},
+		{limit: 10, blockCap: "3", byHand: true, want: 10},
+	} {
+		h.dirs.env = setEnv(h.dirs.env, projectVariable, map[bool]string{false: "/p"}[test.byHand])
 		h.dirs.env = setEnv(h.dirs.env, blockCapVariable, test.blockCap)
 		h.config.Supervisor.MaxIterations = test.limit
-		expectIs(t, test, h.reviewLimit(), test.want)
+		name := fmt.Sprintf("of %d, where the client's is %q, by hand %v", test.limit, test.blockCap, test.byHand)
+		expectIs(t, name, h.reviewLimit(), test.want)
 	}
 }
 
@@ -988,9 +1051,14 @@ func TestHookPlanned(t *testing.T) {
 			readable = "tree added typed project"
 		}
 		expectIs(t, test.name+": the directories", strings.Join(short, " "), readable)
-		if plan.session != testSession || plan.prompt != "judge it" || request.seconds > 90 || request.seconds < 60 || request.noCopy != errTryOff.zh || request.tryCommand != "" || lookupEnv(plan.env, reviewerVariable) != "1" || plan.shares {
-			t.Errorf("%s: %+v", test.name, plan)
-		}
+		expectIs(t, test.name+": the session", plan.session, testSession)
+		expectIs(t, test.name+": the prompt", plan.prompt, "judge it")
+		inTime := request.seconds >= 60 && request.seconds <= 90
+		expectIs(t, fmt.Sprintf("%s: its time of %d s", test.name, request.seconds), inTime, true)
+		expectIs(t, test.name+": why there is no copy", request.noCopy, errTryOff.zh)
+		expectIs(t, test.name+": the command of a copy", request.tryCommand, "")
+		expectIs(t, test.name+": the reviewer's mark", lookupEnv(plan.env, reviewerVariable), "1")
+		expectIs(t, test.name+": it shares the cache", plan.shares, false)
 		url := ""
 		if test.own != test.current { // a session of that provider has its values
 			url = "https://b"
@@ -999,48 +1067,57 @@ func TestHookPlanned(t *testing.T) {
 	}
 	h, request := testHook(t, eventStop), reviewRequest{}
 	request.version = "2.1.199"
-	if plan, err := h.plan(ctx, "", &request); plan != nil || err == nil || err.Error() != say(clientTooOld, "2.1.199", "2.1.200", updateClaude) {
-		t.Errorf("a client that is too old: %v", err)
+	plan, err := h.plan(ctx, "", &request)
+	expectIs(t, "a client that is too old: a plan", plan != nil, false)
+	expectIs(t, "a client that is too old", fmt.Sprint(err), say(clientTooOld, "2.1.199", "2.1.200", updateClaude))
+	refuses := func(name, why string) {
+		t.Helper()
+		plan, err := h.plan(ctx, "", &request)
+		expectIs(t, name+": a plan", plan != nil, false)
+		expectError(t, name, err, why)
 	}
 	request.version = "2.1.330"
 	h.config.Supervisor.Provider = "b"
 	h.dirs.env = setEnv(h.dirs.env, providerVariable, "")
 	h.config.Providers = map[string]*provider{"b": {name: "b", Env: map[string]envText{"ANTHROPIC_AUTH_TOKEN": "${NO_SUCH_TOKEN}"}}}
-	if plan, err := h.plan(ctx, "", &request); plan != nil || err == nil || !strings.Contains(err.Error(), "NO_SUCH_TOKEN") {
-		t.Errorf("a provider without its token: %v", err)
-	}
+	refuses("a provider without its token", "NO_SUCH_TOKEN")
 	h.config.Providers["b"].Env = map[string]envText{"ANTHROPIC_BASE_URL": "https://b"}
 	check(t, os.WriteFile(h.dirs.settingsFile(), []byte(`{"apiKeyHelper":"echo k"}`), 0o600))
-	if plan, err := h.plan(ctx, "", &request); plan != nil || err == nil || !strings.Contains(err.Error(), "settings.json: apiKeyHelper\n") {
-		t.Errorf("what overrides it: %v", err)
-	}
+	refuses("what overrides it", "settings.json: apiKeyHelper\n")
 }
 
-// The environment of a reviewer: with a launch's line only in the session that ccc launched, and with the values of a provider that is not the session's.
+// The environment of a reviewer: with a launch's line only in the session that ccc launched, and with the values of a
+// provider that is not the session's.
 func TestHookReviewersEnvironment(t *testing.T) {
-	for _, pair := range [][2]string{{attributionVariable, "0"}, {cacheVariable, attributionLeftOut}, {"TOKEN", "session"}, {keyVariable, "mine"}, {"CLAUDE_CODE_ENTRYPOINT", "cli"}} {
-		t.Setenv(pair[0], pair[1])
-	}
-	for _, test := range []struct {
-		launched                     bool
-		own, current                 string
-		line, token, key, apiOfOwner string
+	t.Setenv(attributionVariable, "0")
+	t.Setenv(cacheVariable, attributionLeftOut)
+	t.Setenv("TOKEN", "session")
+	t.Setenv(keyVariable, "mine")
+	t.Setenv("CLAUDE_CODE_ENTRYPOINT", "cli")
+	for name, test := range map[string]struct {
+		launched              bool
+		reviewers, sessions   string // the provider of the reviewer by ccc.json, and of the session
+		line, token, key, api string // of the reviewer
 	}{
-		{true, "", "", "0", "", "", ""},
-		{false, "", "", "", "", "", ""},
-		{true, "", "a", "0", "", "mine", ""}, // a provider's key is its own
-		{true, "b", "a", "", "session", "", "https://b"},
-		{false, "b", "b", "", "", "mine", ""}, // the session has its values
-		{true, "b", "b", "0", "", "mine", ""},
+		"no provider":                        {launched: true, line: "0"},
+		"no provider, by hand":               {},
+		"a provider's key is its own":        {launched: true, sessions: "a", line: "0", key: "mine"},
+		"another provider's values":          {launched: true, reviewers: "b", sessions: "a", token: "session", api: "https://b"},
+		"the session has its values":         {launched: true, reviewers: "b", sessions: "b", line: "0", key: "mine"},
+		"the session has them, not launched": {reviewers: "b", sessions: "b", key: "mine"},
 	} {
 		h := testHook(t, eventStop)
-		h.launched, h.config.Supervisor.Provider = test.launched, test.own
-		h.config.Providers = map[string]*provider{"b": {name: "b", Env: map[string]envText{"ANTHROPIC_BASE_URL": "https://b", tokenVariable: "${TOKEN}"}}}
-		h.dirs.env = setEnv(h.dirs.env, providerVariable, test.current)
+		h.launched, h.config.Supervisor.Provider = test.launched, test.reviewers
+		h.config.Providers = map[string]*provider{
+			"b": {name: "b", Env: map[string]envText{"ANTHROPIC_BASE_URL": "https://b", tokenVariable: "${TOKEN}"}},
+		}
+		h.dirs.env = setEnv(h.dirs.env, providerVariable, test.sessions)
 		env, err := h.environment()
 		check(t, err)
-		got := fmt.Sprintf("line=%s token=%s key=%s api=%s", lookupEnv(env, attributionVariable), lookupEnv(env, tokenVariable), lookupEnv(env, keyVariable), lookupEnv(env, "ANTHROPIC_BASE_URL"))
-		expectIs(t, test, got, fmt.Sprintf("line=%s token=%s key=%s api=%s", test.line, test.token, test.key, test.apiOfOwner))
+		expectIs(t, name+": the line", lookupEnv(env, attributionVariable), test.line)
+		expectIs(t, name+": the token", lookupEnv(env, tokenVariable), test.token)
+		expectIs(t, name+": the key", lookupEnv(env, keyVariable), test.key)
+		expectIs(t, name+": the API", lookupEnv(env, "ANTHROPIC_BASE_URL"), test.api)
 	}
 }
 
@@ -1077,49 +1154,91 @@ func TestHookBegun(t *testing.T) {
 		e, _ := parseEntry(line)
 		lines = append(lines, e)
 	}))
+	expectIs(t, "the records", len(lines), 2)
+	expectIs(t, "the project", lines[0].Project, h.project)
+	expectIs(t, "the begin has a time", lines[0].Time.IsZero(), false)
 	r := lines[0].Review
-	if len(lines) != 2 || r.ID != given.ID || !r.Ended.IsZero() || r.Event != eventPreToolUse || r.Iteration != 2 || r.Limit != 10 || r.PromptSource != builtinSource || r.Process != selfName() || time.Until(r.Deadline).Round(time.Minute) != time.Hour || r.Deadline.Location() != time.UTC || r.Deadline.Nanosecond()%1e6 != 0 ||
-		r.Question != "Which?" || r.LastMessage != cutMiddle(request.lastMessage, 2000) || strings.Join(r.Requests, "|") != "one|"+cutMiddle(request.requests[1].words, 4000) || r.Verdict != "" || lines[0].Project != h.project || lines[0].Time.IsZero() {
-		t.Errorf("%+v", r)
-	}
-	if last := lines[1].Review; last.ID != given.ID || last.Question != "Which?" || last.Ended.IsZero() || !last.Begun.Equal(r.Begun) {
-		t.Errorf("the end: %+v", last)
-	}
-	if _, err := strconv.ParseInt(given.ID, 36, 64); err != nil {
-		t.Error(err)
-	}
-	long := "Bash(" + strings.Repeat("y", 80) + ")"
-	for _, test := range []struct{ kind, tool, words, told, kept string }{
-		{stepCall, "Bash(cat " + aSecret + ")", "", "  · cat ***\n", `"tool":"Bash(cat ` + aSecret + `)"`}, {stepWords, "", "a " + aSecret + " " + strings.Repeat("x", 3000), "a *** " + strings.Repeat("x", 3000) + "\n", `"words":"a ` + aSecret + ` xx`},
-		{stepError, "Skill(" + aSecret + ")", "", "", `"tool":"Skill(` + aSecret + `)"`},
-		{stepCall, long, "", "  · " + strings.Repeat("y", 80) + "\n", `"tool":"` + long + `"`},
-		{stepCall, "TodoWrite", "", "  · TodoWrite\n", `"tool":"TodoWrite"`},
-		{stepCall, "Bash(cd /a/" + strings.Repeat("b", 80) + " && /bin/ccc try make)", "", "  · make\n", `"tool":"Bash(cd /a/` + strings.Repeat("b", 80) + ` && /bin/ccc try make)"`},
-		{stepRefused, strings.Replace(long, "y", "yz", 1), "", "  · 不许运行 yz" + strings.Repeat("y", 77) + "…\n", `"tool":"Bash(yz` + strings.Repeat("y", 77) + `…)"`},
+	expectIs(t, "the id", r.ID, given.ID)
+	expectIs(t, "it has no end", r.Ended.IsZero(), true)
+	expectIs(t, "the event", r.Event, eventPreToolUse)
+	expectIs(t, "the count", fmt.Sprint(r.Iteration, "/", r.Limit), "2/10")
+	expectIs(t, "the prompt", r.PromptSource, builtinSource)
+	expectIs(t, "the process", r.Process, selfName())
+	expectIs(t, "the time that is left", time.Until(r.Deadline).Round(time.Minute), time.Hour)
+	expectIs(t, "the deadline is of", r.Deadline.Location(), time.UTC)
+	expectIs(t, "the deadline's nanoseconds", r.Deadline.Nanosecond()%1e6, 0)
+	expectIs(t, "the question", r.Question, "Which?")
+	expectIs(t, "the last message", r.LastMessage, cutMiddle(request.lastMessage, 2000))
+	expectEqual(t, "the requests", r.Requests, []string{"one", cutMiddle(request.requests[1].words, 4000)})
+	expectIs(t, "the verdict", r.Verdict, "")
+	last := lines[1].Review
+	expectIs(t, "the end's id", last.ID, given.ID)
+	expectIs(t, "the end's question", last.Question, "Which?")
+	expectIs(t, "the end has a time", last.Ended.IsZero(), false)
+	expectIs(t, "the end has the begin's time", last.Begun.Equal(r.Begun), true)
+	_, err := strconv.ParseInt(given.ID, 36, 64)
+	check(t, err)
+}
+
+// What the reviewer does is printed without secrets, in one line a call, and recorded as it came.
+func TestHookSteps(t *testing.T) {
+	h, given := testHook(t, eventPreToolUse), newReview(eventPreToolUse)
+	long := strings.Repeat("y", 80)
+	inDirectory := "Bash(cd /a/" + strings.Repeat("b", 80) + " && /bin/ccc try make)"
+	words := " " + strings.Repeat("x", 3000)
+	for name, test := range map[string]struct {
+		step       step
+		told, kept string
+	}{
+		"a call with a secret": {step{Kind: stepCall, Tool: "Bash(cat " + aSecret + ")"},
+			"  · cat ***\n", `"tool":"Bash(cat ` + aSecret + `)"`},
+		"words with a secret": {step{Kind: stepWords, Words: "a " + aSecret + words},
+			"a ***" + words + "\n", `"words":"a ` + aSecret + ` xx`},
+		"a call that failed": {step{Kind: stepError, Tool: "Skill(" + aSecret + ")"},
+			"", `"tool":"Skill(` + aSecret + `)"`},
+		"a call of 80 characters": {step{Kind: stepCall, Tool: "Bash(" + long + ")"},
+			"  · " + long + "\n", `"tool":"Bash(` + long + `)"`},
+		"a call without anything about it": {step{Kind: stepCall, Tool: "TodoWrite"},
+			"  · TodoWrite\n", `"tool":"TodoWrite"`},
+		"a run in a copy": {step{Kind: stepCall, Tool: inDirectory},
+			"  · make\n", `"tool":"` + inDirectory + `"`},
+		"a refused call of 81": {step{Kind: stepRefused, Tool: "Bash(yz" + long[1:] + ")"},
+			"  · 不许运行 yz" + long[:77] + "…\n", `"tool":"Bash(yz` + long[:77] + `…)"`},
 	} {
-		told := stderrOf(t, func() { h.noteStep(given, step{Kind: test.kind, Tool: test.tool, Words: test.words}) })
-		expectIs(t, test.kind, told, test.told)
+		told := stderrOf(t, func() { h.noteStep(given, test.step) })
+		expectIs(t, name, told, test.told)
 		text, _ := os.ReadFile(h.session.timelineFile())
-		expectIn(t, test.kind, string(text), `"step":{"review":"`+given.ID+`","kind":"`+test.kind+`"`, test.kept)
-		expectNotIn(t, test.kind, string(text), strings.Repeat("x", 4001), `"time":"0001`)
+		expectIn(t, name, string(text), `"step":{"review":"`+given.ID+`","kind":"`+test.step.Kind+`"`, test.kept)
+		expectNotIn(t, name, string(text), strings.Repeat("x", 4001), `"time":"0001`)
 	}
 }
 
-// A review that did not take place is one that failed, or that the user ended; why is printed without secrets, by hand elsewhere, and recorded as it came.
+// A review that did not take place is one that failed, or that the user ended; why is printed without secrets, by hand
+// elsewhere, and recorded as it came.
 func TestHookFailed(t *testing.T) {
-	for err, want := range map[error]verdict{errors.New("no " + aSecret): verdictFailed, errUserEnded: verdictCancelled, errSwitchedOff: verdictCancelled, fmt.Errorf("x: %w", errUserEnded): verdictCancelled, context.Canceled: verdictFailed} {
+	for err, want := range map[error]verdict{
+		errors.New("no " + aSecret):       verdictFailed,
+		errUserEnded:                      verdictCancelled,
+		errSwitchedOff:                    verdictCancelled,
+		fmt.Errorf("x: %w", errUserEnded): verdictCancelled,
+		context.Canceled:                  verdictFailed,
+	} {
 		for _, event := range []string{eventStop, eventPreToolUse, eventReview} {
 			h, found := testHook(t, eventStop), review{}
 			told := stderrOf(t, func() {
 				found = h.endReview(review{Event: event, ID: "r", outcome: outcome{Verdict: verdictBlock, Feedback: "do"}}, err)
 			})
-			why := err.Error()
-			if found.Verdict != want || found.Error != why || found.Feedback != "" || (told == "ccc: no review: "+strings.Replace(why, aSecret, "***", 1)+"\n") != (event != eventReview) || event == eventReview && told != "" {
-				t.Errorf("%v: %+v, told %q", err, found, told)
+			why, printed := err.Error(), ""
+			if event != eventReview {
+				printed = "ccc: no review: " + strings.Replace(why, aSecret, "***", 1) + "\n"
 			}
+			name := event + ", " + why
+			expectIs(t, name+": what is printed", told, printed)
 			past, _ := h.session.readHistory()
-			if r := past.Reviews[0]; r.Verdict != want || r.Error != why || r.Feedback != "" {
-				t.Errorf("%v: recorded %+v", err, r)
+			for which, r := range map[string]review{"what is returned": found, "what is recorded": past.Reviews[0]} {
+				expectIs(t, name+": the verdict of "+which, r.Verdict, want)
+				expectIs(t, name+": the error of "+which, r.Error, why)
+				expectIs(t, name+": the feedback of "+which, r.Feedback, "")
 			}
 		}
 	}
@@ -1265,11 +1384,16 @@ func TestHookStopped(t *testing.T) {
 		past, err := h.session.readHistory()
 		check(t, err)
 		last := past.Reviews[len(past.Reviews)-1]
-		if len(past.Reviews) != 2 || last.Seen.tree != treeOf(h.project) || last.Verdict != test.want.verdict || last.Feedback != "" || last.Event != test.event || last.Begun.IsZero() {
-			t.Errorf("%s: recorded %+v", name, last)
-		}
+		expectIs(t, name+": the reviews on record", len(past.Reviews), 2)
+		expectIs(t, name+": the tree on record", last.Seen.tree, treeOf(h.project))
+		expectIs(t, name+": the verdict on record", last.Verdict, test.want.verdict)
+		expectIs(t, name+": the feedback on record", last.Feedback, "")
+		expectIs(t, name+": the event on record", last.Event, test.event)
+		expectIs(t, name+": it has a begin on record", last.Begun.IsZero(), false)
 		if isLimit := test.want.verdict == verdictLimit; isLimit {
-			expectIs(t, name+": what is recorded", fmt.Sprint(last.LastMessage, last.Limit, last.Iteration, last.Question != ""), fmt.Sprint("all done", 10, 0, test.event != eventStop))
+			expectIs(t, name+": the last message on record", last.LastMessage, "all done")
+			expectIs(t, name+": the count on record", fmt.Sprint(last.Iteration, "/", last.Limit), "0/10")
+			expectIs(t, name+": a question on record", last.Question != "", test.event != eventStop)
 			expectIn(t, name, told, say(limitSkipped, 10))
 			state, _ := h.session.readState()
 			expectIs(t, name+": counted", state.Count, 10)
@@ -1282,8 +1406,13 @@ func TestHookStopped(t *testing.T) {
 
 // The model of a review is the session's, and of a reviewer with a provider of its own what that is asked for.
 func TestModelRecorded(t *testing.T) {
-	const own = `"providers":{"kimi":{"env":{"ANTHROPIC_BASE_URL":"http://127.0.0.1:9","ANTHROPIC_AUTH_TOKEN":"t","ANTHROPIC_MODEL":"kimi-k2.5"}}}`
-	for supervisor, want := range map[string]string{`{}`: "m-1", `{"provider":"kimi"}`: "kimi-k2.5", `{"provider":"kimi","model":"k2"}`: "k2"} {
+	const own = `"providers":{"kimi":{"env":{"ANTHROPIC_BASE_URL":"http://127.0.0.1:9",` +
+		`"ANTHROPIC_AUTH_TOKEN":"t","ANTHROPIC_MODEL":"kimi-k2.5"}}}`
+	for supervisor, want := range map[string]string{
+		`{}`:                               "m-1",
+		`{"provider":"kimi"}`:              "kimi-k2.5",
+		`{"provider":"kimi","model":"k2"}`: "k2",
+	} {
 		t.Run(want, func(t *testing.T) {
 			box := newHookBox(t)
 			box.write(".claude/ccc.json", 0o600, `{"supervisor":`+supervisor+`,`+own+`}`)

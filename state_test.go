@@ -62,7 +62,7 @@ func TestSweepAfterReview(t *testing.T) {
 				box = newFakeBox(t)
 				box.run(60*time.Second, "", "claude", "-p", "fix the bug")
 			}
-			d := stateDir(filepath.Join(box.home, ".claude/ccc"))
+			d := box.stateDir()
 			age := func() {
 				for _, path := range []string{"supervisor-old-events.jsonl", "supervisor-old-output.jsonl"} {
 					box.write(".claude/ccc/"+path, 0o600, "{}\n")

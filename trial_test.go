@@ -359,7 +359,7 @@ func TestTrialRemembered(t *testing.T) {
 	}
 	check(t, os.Chtimes(filepath.Join(box.home, lockPath), ago(sweepInterval+time.Hour),
 		ago(sweepInterval+time.Hour)))
-	check(t, stateDir(filepath.Join(box.home, ".claude/ccc")).sweep())
+	check(t, box.stateDir().sweep())
 	expectEqual(t, "swept", box.answers(), before[:1])
 	box.write(".claude/ccc/trial/left/x", 0o600, "") // of one that was killed
 	expectIn(t, "uninstall", box.ccc("uninstall", "--purge"), "ccc: removed\n")
