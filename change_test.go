@@ -271,6 +271,9 @@ func TestBeginningByReflog(t *testing.T) {
 	box.gitIn(dir, "sed -i 1d .git/logs/HEAD") // its first entry names what was before, but not since when
 	expect("2026-02-01T10:00:00.000Z", "f1 f2 f3")
 	expect("2026-02-02T10:00:00.000Z", "f3")
+	box.gitIn(dir, "sed -i '1i x' .git/logs/HEAD") // a line that is none of git's
+	expect("2026-02-02T10:00:00.000Z", "f3")
+	box.gitIn(dir, "sed -i 1d .git/logs/HEAD")
 	h := new(history)
 	h.add(record{Kind: kindPrompt, Time: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), look: look{tree: tree{Top: "/elsewhere", Repository: dir + "/.git"}, Head: box.gitIn(dir, "git rev-parse HEAD~1")}}.entry())
 	expectIs(t, "since another working tree's commit", box.changeIn(dir, h, "").names(), "f3")

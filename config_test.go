@@ -254,3 +254,13 @@ func TestConfigValues(t *testing.T) {
 		t.Errorf("a file that can't be read: %+v, %v", c, err)
 	}
 }
+
+// What a command has loaded decides which values are secrets: those of its environment, and the providers' tokens.
+func TestSecretsOfConfig(t *testing.T) {
+	before, language := secretEnvironment, lang
+	defer func() { secretEnvironment, lang = before, language }()
+	c := defaultConfig()
+	c.Providers = map[string]*provider{"a": {Env: map[string]envText{tokenVariable: "providers0123456789abcdef"}}}
+	c.use([]string{"A_TOKEN=mine0123456789abcdefgh"})
+	expectIs(t, "a text with both", newRedactor(secretEnvironment())("mine0123456789abcdefgh, providers0123456789abcdef"), "***, ***")
+}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -68,6 +69,13 @@ func TestScreenColumns(t *testing.T) {
 		check(t, err)
 		expectIs(t, "the width with COLUMNS="+columns, newScreen(file).width, want)
 		file.Close()
+	}
+	if runtime.GOOS == "linux" { // where the test can open a terminal
+		t.Setenv("COLUMNS", "")
+		master, terminal := openTerminal(t, 100)
+		defer master.Close()
+		defer terminal.Close()
+		expectIs(t, "the width of a terminal", newScreen(terminal).width, 100)
 	}
 }
 
