@@ -42,19 +42,8 @@ func showLog(c *invocation, d dirs) (err error) {
 	if !follow {
 		all = all[:min(1, len(all))]
 	}
-	for i, story := range all {
-		if err := story.history.read(); err != nil {
-			return err
-		}
-		if story.history.hasOld {
-			noticeOld([]string{story.session.id})
-		}
-		if i > 0 { // of the project's other sessions only a review that runs, and what comes from now on
-			story.next = slices.DeleteFunc(story.next, func(e storyEntry) bool {
-				r := story.history.review(e.review())
-				return r == nil || r.Verdict != verdictReviewing
-			})
-		}
+	if err := readStories(all); err != nil {
+		return err
 	}
 	switch {
 	case len(all) > 0:
@@ -79,6 +68,26 @@ func showLog(c *invocation, d dirs) (err error) {
 		return p.Flush()
 	}
 	return p.follow(untilSignal(), all, find)
+}
+
+// readStories reads the timelines; of all but the first only a review that runs is written, and what comes
+// from now on.
+func readStories(all []*story) error {
+	for i, story := range all {
+		if err := story.history.read(); err != nil {
+			return err
+		}
+		if story.history.hasOld {
+			noticeOld([]string{story.session.id})
+		}
+		if i > 0 {
+			story.next = slices.DeleteFunc(story.next, func(e storyEntry) bool {
+				r := story.history.review(e.review())
+				return r == nil || r.Verdict != verdictReviewing
+			})
+		}
+	}
+	return nil
 }
 
 // pollInterval is between two looks at the timelines: the standard library has no portable file watcher.

@@ -96,6 +96,26 @@ func (r reviewRequest) closes() []string {
 	return r.closable()
 }
 
+// runningPart is how the reviewer runs commands, or why it can't or need not. A SUPERVISOR.md of the user's
+// own may lack the form that a command must have.
+func (r reviewRequest) runningPart() string {
+	if r.wordsOnly {
+		return say(sectionWordsOnly)
+	}
+	if r.tryCommand == "" {
+		why, _, _ := strings.Cut(r.noCopy, "\n")
+		return say(sectionNoCopy, why)
+	}
+	text := say(sectionRunning, tryExample(r.tryCommand))
+	if r.compares {
+		text += "\n" + say(sectionCompare, compareExample(r.tryCommand))
+	}
+	if r.homeIsReadOnly {
+		text += "\n\n" + say(homeReadOnly)
+	}
+	return text
+}
+
 // requestText returns the message that asks for the review. What stays the same in the next review comes
 // first, for the API's prompt cache. With guideAbove the reviewer's prompt comes before it, not in a system
 // prompt.
@@ -107,22 +127,7 @@ func (r reviewRequest) requestText(guideAbove bool) string {
 	}
 	b.WriteString(say(opening, say(by)) + "\n")
 	section := func(text string) { b.WriteString("\n" + text + "\n") }
-	// A SUPERVISOR.md of the user's own may lack the form that a command must have.
-	why, _, _ := strings.Cut(r.noCopy, "\n")
-	switch {
-	case r.wordsOnly:
-		section(say(sectionWordsOnly))
-	case r.tryCommand == "":
-		section(say(sectionNoCopy, why))
-	default:
-		section(say(sectionRunning, tryExample(r.tryCommand)))
-		if r.compares {
-			b.WriteString(say(sectionCompare, compareExample(r.tryCommand)) + "\n")
-		}
-		if r.homeIsReadOnly {
-			section(say(homeReadOnly))
-		}
-	}
+	section(r.runningPart())
 	if len(r.requests) > 0 {
 		section(strings.Join(r.requestParts(), "\n\n"))
 	}

@@ -46,6 +46,22 @@ func newReview(occasion string) review {
 	return review{ID: strconv.FormatInt(time.Now().UnixNano(), 36), Event: occasion, Begun: now()}
 }
 
+// describe completes what r has when it begins: whose it is, its time, and what it judges.
+func (r *review) describe(ctx context.Context, request reviewRequest) {
+	_, self := processInfo(os.Getpid())
+	r.Process, r.Seen.tree = self.name, treeOf(request.tree)
+	if at, ok := ctx.Deadline(); ok {
+		r.Deadline = at.UTC().Truncate(time.Millisecond)
+	}
+	r.LastMessage = cutMiddle(request.lastMessage, 2000)
+	if on := r.occasion(); on.isQuestion {
+		r.Question = on.quote(request.question)
+	}
+	for _, asked := range request.requests { // not the timeline's: some may have been withdrawn
+		r.Requests = append(r.Requests, cutMiddle(asked.String(), 4000))
+	}
+}
+
 // review has a reviewer judge the request. It prints and records what comes of it, and returns r with that.
 func (s *supervision) review(ctx context.Context, r review, request reviewRequest) review {
 	on := r.occasion()
@@ -55,18 +71,8 @@ func (s *supervision) review(ctx context.Context, r review, request reviewReques
 	}
 	request.project, request.tree = s.project, workingTree(s.project, request.here)
 	request.iteration, request.limit = max(r.Iteration, 1), max(r.Limit, 1) // if it counts for no limit, 1/1
-	_, self := processInfo(os.Getpid())
-	r.Process, r.PromptSource, r.Seen.tree = self.name, in.Source, treeOf(request.tree)
-	if at, ok := ctx.Deadline(); ok {
-		r.Deadline = at.UTC().Truncate(time.Millisecond)
-	}
-	r.LastMessage = cutMiddle(request.lastMessage, 2000)
-	if on.isQuestion {
-		r.Question = on.quote(request.question)
-	}
-	for _, asked := range request.requests { // not the timeline's: some may have been withdrawn
-		r.Requests = append(r.Requests, cutMiddle(asked.String(), 4000))
-	}
+	r.PromptSource = in.Source
+	r.describe(ctx, request)
 	s.record(entry{Review: &r})
 
 	call, judged, err := s.prepare(ctx, in.Text, &request, on.isByHand)
