@@ -29,7 +29,9 @@ func TestStateSweep(t *testing.T) {
 		expectIs(t, "what is left", strings.Join(left, " "), names)
 	}
 	const others = "12-345-settings.json client-list.txt written.json"
-	touch(time.Now().Add(-retention-time.Hour), others+" mine.json hook-invocation.log supervisor-b.json supervisor-a.json supervisor-a-output.jsonl supervisor-a-output.jsonl.1 supervisor-a-events.jsonl supervisor-a.json.bad .supervisor-a.json.ccc-tmp")
+	touch(time.Now().Add(-retention-time.Hour), others+" mine.json hook-invocation.log supervisor-b.json"+
+		" supervisor-a.json supervisor-a-output.jsonl supervisor-a-output.jsonl.1 supervisor-a-events.jsonl"+
+		" supervisor-a.json.bad .supervisor-a.json.ccc-tmp")
 	touch(time.Now(), "supervisor-b-events.jsonl supervisor-c.json")
 	check(t, d.sweep())
 	touch(time.Now().Add(-retention-time.Hour), "supervisor-d.json")
@@ -98,7 +100,16 @@ func TestSweepAfterReview(t *testing.T) {
 // Whatever a value is, a record of the log stays on its line, and the value can be told from what is around it.
 func TestStateLog(t *testing.T) {
 	d := stateDir(t.TempDir())
-	for value, want := range map[string]string{"plain-1/2": "plain-1/2", "": `""`, "a b": `"a b"`, "a\nb": `"a\nb"`, `a"b`: `"a\"b"`, "a\u2028b": `"a\u2028b"`, "a\x7fb": `"a\x7fb"`, "审查": "审查"} {
+	for value, want := range map[string]string{
+		"plain-1/2": "plain-1/2",
+		"审查":        "审查",
+		"":          `""`,
+		"a b":       `"a b"`,
+		"a\nb":      `"a\nb"`,
+		`a"b`:       `"a\"b"`,
+		"a\u2028b":  `"a\u2028b"`,
+		"a\x7fb":    `"a\x7fb"`,
+	} {
 		os.Remove(d.logFile())
 		check(t, d.log("event", "first", value, "second", 2))
 		text, _ := os.ReadFile(d.logFile())
@@ -275,11 +286,32 @@ func TestStateNames(t *testing.T) {
 func TestStateOwner(t *testing.T) {
 	long := strings.Repeat("a", 128)
 	for name, want := range map[string]string{
-		"supervisor-a.json": "a true", "supervisor-a.json.bad": "a true", "supervisor-a-output.jsonl": "a true", "supervisor-a-review.jsonl": "a true",
-		"supervisor-a-events.jsonl": "a true", "supervisor-a-feedback.txt": "a true", "supervisor-A.b_c-1.json": "A.b_c-1 true", "supervisor-" + long + ".json": long + " true",
-		"supervisor-" + long + "a.json": " false", "supervisor-.json": " false", "supervisor--a.json": " false", "supervisor-a b.json": " false", "supervisor-a.jsonx": " false", "xsupervisor-a.json": " false",
-		"hook-invocation.log": " true", "hook-invocation.log.1": " true", "state.lock": " true", ".a.ccc-tmp": " false", ".supervisor-a.json.ccc-tmp": "a true",
-		"client-1.json": " true", "background-1-settings.json": " true", "supervisor-a-prompt": " true", "notes.txt": " false",
+		// A session's.
+		"supervisor-a.json":            "a true",
+		"supervisor-a.json.bad":        "a true",
+		"supervisor-a-output.jsonl":    "a true",
+		"supervisor-a-review.jsonl":    "a true",
+		"supervisor-a-events.jsonl":    "a true",
+		"supervisor-a-feedback.txt":    "a true",
+		".supervisor-a.json.ccc-tmp":   "a true",
+		"supervisor-A.b_c-1.json":      "A.b_c-1 true",
+		"supervisor-" + long + ".json": long + " true",
+		// ccc's own.
+		"hook-invocation.log":        " true",
+		"hook-invocation.log.1":      " true",
+		"state.lock":                 " true",
+		"client-1.json":              " true",
+		"background-1-settings.json": " true",
+		"supervisor-a-prompt":        " true",
+		// Somebody else's.
+		"supervisor-" + long + "a.json": " false",
+		"supervisor-.json":              " false",
+		"supervisor--a.json":            " false",
+		"supervisor-a b.json":           " false",
+		"supervisor-a.jsonx":            " false",
+		"xsupervisor-a.json":            " false",
+		".a.ccc-tmp":                    " false",
+		"notes.txt":                     " false",
 	} {
 		session, isOurs := ownerOf(name)
 		expectIs(t, name, fmt.Sprint(session, " ", isOurs), want)
