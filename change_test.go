@@ -116,27 +116,37 @@ func (c judgedChange) names() string {
 func TestLook(t *testing.T) {
 	box := newFakeBox(t)
 	const begin = "git init -q; printf 'ignored\n' >.gitignore; echo a >a; echo b >b; git add .; git commit -qm first; "
+	const withSubmodule = "git init -q sub; cd sub; " + begin +
+		"cd ..; git init -q; git submodule --quiet add ./sub sub2; git commit -qm s; "
+	const wantedOf = "cp -a '%s' copy; cd copy; rm -f .git/index.lock; git add -A;" +
+		" H=$(git rev-parse -q --verify HEAD || git hash-object -t tree /dev/null);" +
+		" git -c core.quotePath=true diff-index --cached --raw --no-renames --no-abbrev --ignore-submodules=none $H;" +
+		" git write-tree >../tree; cd ..; rm -rf copy"
 	for name, script := range map[string]string{
-		"clean":              begin,
-		"all kinds":          begin + "echo more >>a; rm b; echo new >'n\"e w'; echo x >ignored; echo staged >s; git add s; ln -s a link; mkdir empty; chmod +x .gitignore",
-		"unborn":             "git init -q; echo a >a",
-		"same size":          begin + "printf 'c\n' >a",
-		"split":              begin + "git update-index --split-index; echo c >c; git add c; echo d >d",
-		"conflict":           begin + "git checkout -qb other; echo o >a; git rm -q b; git commit -qam o; git checkout -q main; echo m >a; echo m >b; git commit -qam m; git merge other >/dev/null || :; rm -f b",
-		"submodule":          "git init -q sub; cd sub; " + begin + "cd ..; git init -q; git submodule --quiet add ./sub sub2; git commit -qm s; rm -rf sub; git config submodule.sub2.ignore all; cd sub2; echo c >c; git add c; git commit -qm c",
-		"no submodule":       "git init -q sub; cd sub; " + begin + "cd ..; git init -q; git submodule --quiet add ./sub sub2; git commit -qm s; rm -rf sub sub2",
+		"clean": begin,
+		"all kinds": begin + "echo more >>a; rm b; echo new >'n\"e w'; echo x >ignored; echo staged >s; git add s;" +
+			" ln -s a link; mkdir empty; chmod +x .gitignore",
+		"unborn":    "git init -q; echo a >a",
+		"same size": begin + "printf 'c\n' >a",
+		"split":     begin + "git update-index --split-index; echo c >c; git add c; echo d >d",
+		"conflict": begin + "git checkout -qb other; echo o >a; git rm -q b; git commit -qam o; git checkout -q main;" +
+			" echo m >a; echo m >b; git commit -qam m; git merge other >/dev/null || :; rm -f b",
+		"submodule": withSubmodule + "rm -rf sub; git config submodule.sub2.ignore all;" +
+			" cd sub2; echo c >c; git add c; git commit -qm c",
+		"no submodule":       withSubmodule + "rm -rf sub sub2",
 		"locked":             begin + "echo more >>a; touch .git/index.lock",
 		"file and directory": begin + "rm a; mkdir a; echo x >a/x",
 		"directory and file": "git init -q; mkdir d; echo a >d/a; git add .; git commit -qm first; rm -r d; echo d >d",
-		"filter":             "git init -q; git config filter.large.clean 'wc -c'; echo '*.bin filter=large' >.gitattributes; echo 12345 >a.bin",
-		"intent to add":      begin + "echo n >n; git add -N n",
-		"settings":           begin + "git config diff.noprefix true; git config diff.ignoreSubmodules all; git config core.quotePath false; echo é >é",
-		"odd \"name\\: é":    begin + "echo more >>a",
+		"filter": "git init -q; git config filter.large.clean 'wc -c';" +
+			" echo '*.bin filter=large' >.gitattributes; echo 12345 >a.bin",
+		"intent to add": begin + "echo n >n; git add -N n",
+		"settings": begin + "git config diff.noprefix true; git config diff.ignoreSubmodules all;" +
+			" git config core.quotePath false; echo é >é",
+		"odd \"name\\: é": begin + "echo more >>a",
 	} {
 		dir := filepath.Join(box.work, name)
 		box.gitIn(dir, script)
-		want := box.gitIn(box.work, fmt.Sprintf("cp -a '%s' copy; cd copy; rm -f .git/index.lock; git add -A; H=$(git rev-parse -q --verify HEAD || git hash-object -t tree /dev/null);"+
-			" git -c core.quotePath=true diff-index --cached --raw --no-renames --no-abbrev --ignore-submodules=none $H; git write-tree >../tree; cd ..; rm -rf copy", name))
+		want := box.gitIn(box.work, fmt.Sprintf(wantedOf, name))
 		head := box.gitIn(dir, "git rev-parse -q --verify HEAD || :")
 		before := listing(t, dir)
 		l := takeLook(dir, append(box.vars, "GIT_DIR=/nowhere", "GIT_INDEX_FILE=/nowhere"), time.Minute)
@@ -144,8 +154,11 @@ func TestLook(t *testing.T) {
 		for _, line := range strings.Split(want, "\n") {
 			wanted.add(line)
 		}
-		if l.Unseen != "" || !maps.Equal(l.Paths, wanted) || l.Head != head || l.tree != (tree{dir, filepath.Join(dir, ".git")}) {
-			t.Errorf("%s: %+v; want %q", name, l, wanted)
+		expectIs(t, name+": why it is not known", l.Unseen, "")
+		expectIs(t, name+": HEAD", l.Head, head)
+		expectIs(t, name+": the working tree", l.tree, tree{dir, filepath.Join(dir, ".git")})
+		if !maps.Equal(l.Paths, wanted) {
+			t.Errorf("%s: got the paths %q, want %q", name, l.Paths, wanted)
 		}
 		g, end := gitIn(t.Context(), time.Minute, l.tree, box.vars)
 		s, err := g.snapshot()
@@ -169,28 +182,33 @@ func TestLookFails(t *testing.T) {
 	const begin = "git init -q; echo a >a; git add .; git commit -qm first; "
 	late, cancel := context.WithTimeoutCause(context.Background(), 300*time.Millisecond, fmt.Errorf("too late"))
 	defer cancel()
-	for _, c := range []struct {
+	now := context.Background()
+	for name, c := range map[string]struct {
 		script, want string
 		ctx          context.Context
 	}{
-		{"true", "", context.Background()},
-		{begin + "git config filter.slow.clean 'sleep 60; cat'; echo '* filter=slow' >.gitattributes; echo b >b", "too late", late},
-		{begin + "git config filter.no.clean false; git config filter.no.required true; echo '* filter=no' >.gitattributes; echo b >b", "fatal", context.Background()},
-		{begin + "echo broken >.git/HEAD", "not a git repository", context.Background()},
-		{begin + "echo broken >.git/index", "index file", context.Background()},
+		"outside git": {"true", "", now},
+		"a filter that is slow": {begin + "git config filter.slow.clean 'sleep 60; cat';" +
+			" echo '* filter=slow' >.gitattributes; echo b >b", "too late", late},
+		"a filter that fails": {begin + "git config filter.no.clean false; git config filter.no.required true;" +
+			" echo '* filter=no' >.gitattributes; echo b >b", "fatal", now},
+		"a broken HEAD":  {begin + "echo broken >.git/HEAD", "not a git repository", now},
+		"a broken index": {begin + "echo broken >.git/index", "index file", now},
 	} {
 		dir := t.TempDir()
 		box.gitIn(dir, c.script)
 		start := time.Now()
 		got := takeChange(c.ctx, dir, box.vars, changeOf{history: new(history)})
-		if (got.Unseen == "") != (c.want == "") || got.paths != nil || !strings.Contains(got.Unseen, c.want) || strings.Contains(got.Unseen, "\n") {
-			t.Errorf("%s: %v, want %s", c.script, got.Unseen, c.want)
-		}
-		if c.want != "" && !strings.Contains(got.changeText(), "无法得知") || c.want == "" && got.changeText() != "" {
-			t.Errorf("%s: the reviewer is told %q", c.script, got.changeText())
+		expectIn(t, name+": the reason", got.Unseen, c.want)
+		expectIs(t, name+": there is a reason", got.Unseen != "", c.want != "")
+		expectNotIn(t, name+": the reason", got.Unseen, "\n")
+		expectIs(t, name+": the paths", len(got.paths), 0)
+		expectIs(t, name+": the reviewer is told", got.changeText() != "", c.want != "")
+		if c.want != "" {
+			expectIn(t, name+": what the reviewer is told", got.changeText(), "无法得知")
 		}
 		if took := time.Since(start); took > 4*time.Second {
-			t.Errorf("%s: took %v", c.script, took)
+			t.Errorf("%s: took %v, want at most 4s", name, took)
 		}
 	}
 }
@@ -198,12 +216,15 @@ func TestLookFails(t *testing.T) {
 // The files are compared with the commit that the look names, though HEAD moves under it.
 func TestLookOneCommit(t *testing.T) {
 	box := newFakeBox(t)
-	box.gitIn(box.work, "git init -q; git add .; git commit -qm first; git config user.name a; git config user.email a@example.com; echo b >b; git add b; git config filter.x.clean 'env -u GIT_INDEX_FILE -u GIT_OBJECT_DIRECTORY git commit -qm moved; cat'; mkdir .git/info; echo 'c filter=x' >.git/info/attributes; echo c >c")
+	box.gitIn(box.work, "git init -q; git add .; git commit -qm first; git config user.name a;"+
+		" git config user.email a@example.com; echo b >b; git add b;"+
+		" git config filter.x.clean 'env -u GIT_INDEX_FILE -u GIT_OBJECT_DIRECTORY git commit -qm moved; cat';"+
+		" mkdir .git/info; echo 'c filter=x' >.git/info/attributes; echo c >c")
 	head := box.gitIn(box.work, "git rev-parse HEAD")
 	l := takeLook(box.work, box.vars, time.Minute)
-	if l.Unseen != "" || l.Head != head || !l.Paths.has("b") {
-		t.Errorf("%+v, and HEAD was %s", l, head)
-	}
+	expectIs(t, "why it is not known", l.Unseen, "")
+	expectIs(t, "the commit", l.Head, head)
+	expectIs(t, "b is among the paths", l.Paths.has("b"), true)
 	if now := box.gitIn(box.work, "git rev-parse HEAD"); now == head {
 		t.Error("HEAD has not moved")
 	}
@@ -229,9 +250,12 @@ func TestLookAtPrompt(t *testing.T) {
 		}
 		l := takeLook(dir, box.vars, patience)
 		isWhole := name == "few" || name == "2000"
-		if l.Head != head || l.isWhole() != isWhole || !strings.Contains(l.Unseen, c.unseen) || (l.Unseen == "") != (c.unseen == "") || (l.Paths != nil) != isWhole || (l.TreeID != "") != (name == "many") {
-			t.Errorf("%s: %+v", name, l)
-		}
+		expectIs(t, name+": the commit", l.Head, head)
+		expectIs(t, name+": the look is whole", l.isWhole(), isWhole)
+		expectIn(t, name+": why it is not known", l.Unseen, c.unseen)
+		expectIs(t, name+": it is known", l.Unseen == "", c.unseen == "")
+		expectIs(t, name+": it has paths", l.Paths != nil, isWhole)
+		expectIs(t, name+": it has the id of a tree", l.TreeID != "", name == "many")
 		if took := time.Since(start); name == "slow" && took > 15*time.Second {
 			t.Errorf("%s: took %v", name, took)
 		}
@@ -241,15 +265,17 @@ func TestLookAtPrompt(t *testing.T) {
 			check(t, os.Remove(filepath.Join(dir, ".gitattributes")))
 		}
 		got := box.changeIn(dir, h, "")
-		if isLess := len(got.paths) == 0; isLess != isWhole || strings.Contains(got.changeText(), "可能有更早的改动") == isWhole || got.base != head {
-			t.Errorf("%s: %d files: %v %.200s", name, len(got.paths), got.Unseen, got.changeText())
-		}
+		expectIs(t, fmt.Sprintf("%s: of %d changed files, none", name, len(got.paths)), len(got.paths) == 0, isWhole)
+		isEarlier := strings.Contains(got.changeText(), "可能有更早的改动")
+		expectIs(t, name+": that there may be earlier changes", isEarlier, !isWhole)
+		expectIs(t, name+": where the change begins", got.base, head)
 	}
 	expectIs(t, "how long a prompt waits", promptLookPatience, time.Second)
 	dir := resolved(t.TempDir())
-	if l := takeLook(dir, box.vars, promptLookPatience); l.tree != (tree{Top: dir}) || l.Unseen != "" || l.Paths != nil {
-		t.Errorf("outside git: %+v", l)
-	}
+	l := takeLook(dir, box.vars, promptLookPatience)
+	expectIs(t, "outside git: the tree", l.tree, tree{Top: dir})
+	expectIs(t, "outside git: why it is not known", l.Unseen, "")
+	expectIs(t, "outside git: it has paths", l.Paths != nil, false)
 }
 
 // Without a look a change begins where HEAD was by its log, which is read; where that does not reach back at what HEAD shares with the
@@ -257,15 +283,22 @@ func TestLookAtPrompt(t *testing.T) {
 func TestBeginningByReflog(t *testing.T) {
 	box := newFakeBox(t)
 	dir := filepath.Join(box.work, "p")
-	box.gitIn(dir, "git init -q; for i in 1 2 3; do echo $i >f$i; git add .; GIT_COMMITTER_DATE=2026-02-0${i}T00:00:00Z git commit -qm $i; done; git tag three")
+	box.gitIn(dir, "git init -q; for i in 1 2 3; do echo $i >f$i; git add .;"+
+		" GIT_COMMITTER_DATE=2026-02-0${i}T00:00:00Z git commit -qm $i; done; git tag three")
 	expect := func(started, want string) {
 		t.Helper()
 		c := box.changeIn(dir, new(history), started)
-		if c.Unseen != "" || c.names() != want || c.how != sinceCommit {
-			t.Errorf("%q: %q since %s, %v", started, c.names(), c.how, c.Unseen)
-		}
+		expectIs(t, "started "+started+": why it is not known", c.Unseen, "")
+		expectIs(t, "started "+started+": the files", c.names(), want)
+		expectIs(t, "started "+started+": since", c.how, sinceCommit)
 	}
-	for started, want := range map[string]string{"2026-02-02T10:00:00.000Z": "f3", "2026-02-01T00:00:01.000Z": "f2 f3", "2026-02-02T00:00:00.500Z": "f2 f3", "2026-01-01T00:00:00.000Z": "f1 f2 f3", "": "f1 f2 f3"} {
+	for started, want := range map[string]string{
+		"":                         "f1 f2 f3",
+		"2026-01-01T00:00:00.000Z": "f1 f2 f3",
+		"2026-02-01T00:00:01.000Z": "f2 f3",
+		"2026-02-02T00:00:00.500Z": "f2 f3",
+		"2026-02-02T10:00:00.000Z": "f3",
+	} {
 		expect(started, want)
 	}
 	box.gitIn(dir, "sed -i 1d .git/logs/HEAD") // its first entry names what was before, but not since when
@@ -275,11 +308,14 @@ func TestBeginningByReflog(t *testing.T) {
 	expect("2026-02-02T10:00:00.000Z", "f3")
 	box.gitIn(dir, "sed -i 1d .git/logs/HEAD")
 	h := new(history)
-	h.add(record{Kind: kindPrompt, Time: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), look: look{tree: tree{Top: "/elsewhere", Repository: dir + "/.git"}, Head: box.gitIn(dir, "git rev-parse HEAD~1")}}.entry())
+	elsewhere := look{tree: tree{Top: "/elsewhere", Repository: dir + "/.git"}, Head: box.gitIn(dir, "git rev-parse HEAD~1")}
+	h.add(record{Kind: kindPrompt, Time: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), look: elsewhere}.entry())
 	expectIs(t, "since another working tree's commit", box.changeIn(dir, h, "").names(), "f3")
 	box.gitIn(dir, "git checkout -q HEAD~2; git reflog expire --expire=all --all")
 	expectIs(t, "with an older commit checked out", box.changeIn(dir, h, "").names(), "")
-	box.gitIn(dir, "git checkout -q three; sed -i 's/^[0-9a-f]* [0-9a-f]*/& broken/; s/ [0-9a-f]* broken/ 1111111111111111111111111111111111111111/' .git/logs/HEAD")
+	const gone = "1111111111111111111111111111111111111111"
+	box.gitIn(dir, "git checkout -q three;"+
+		" sed -i 's/^[0-9a-f]* [0-9a-f]*/& broken/; s/ [0-9a-f]* broken/ "+gone+"/' .git/logs/HEAD")
 	expect(now().Add(time.Hour).Format(time.RFC3339), "f1 f2 f3") // a commit that is gone
 }
 
@@ -315,7 +351,14 @@ func TestChangeStart(t *testing.T) {
 			if strings.ToUpper(word) == word {
 				r.tree = elsewhere
 			}
-			event, isReview := map[string]string{"q": eventPreToolUse, "h": eventReview, "k": eventStop, "n": eventStop, "f": eventStop, "b": eventStop}[strings.ToLower(word)]
+			event, isReview := map[string]string{
+				"q": eventPreToolUse,
+				"h": eventReview,
+				"k": eventStop,
+				"n": eventStop,
+				"f": eventStop,
+				"b": eventStop,
+			}[strings.ToLower(word)]
 			switch {
 			case word == "unsupervised":
 				started = r.Time.Add(time.Minute - promptTimeout).Format(time.RFC3339)
@@ -395,14 +438,20 @@ func TestLookSwept(t *testing.T) {
 func TestChangeText(t *testing.T) {
 	box := newFakeBox(t)
 	dir := filepath.Join(box.work, "p")
-	box.gitIn(dir, "git init -q; printf 'ignored\n' >.gitignore; seq 30 >moved; seq 3000 >long; echo a >a; echo u >users; echo o >other; printf 'b\\0' >bin; git add .; git commit -qm first;"+
+	box.gitIn(dir, "git init -q; printf 'ignored\n' >.gitignore; seq 30 >moved; seq 3000 >long; echo a >a;"+
+		" echo u >users; echo o >other; printf 'b\\0' >bin; git add .; git commit -qm first;"+
 		" echo theirs >>users; echo mine >>other")
 	h := box.promptedIn(dir)
-	box.gitIn(dir, "echo b >>a; git commit -qm second a; git mv moved there; seq 5000 8000 >long; printf 'b\\0c' >bin; echo new >'n\"e w'; echo x >ignored; echo KEY=1 >.env; echo more >>users;"+
-		"mkdir empty; git init -q inner; git -C inner commit -qm i --allow-empty")
+	box.gitIn(dir, "echo b >>a; git commit -qm second a; git mv moved there; seq 5000 8000 >long;"+
+		" printf 'b\\0c' >bin; echo new >'n\"e w'; echo x >ignored; echo KEY=1 >.env; echo more >>users;"+
+		" mkdir empty; git init -q inner; git -C inner commit -qm i --allow-empty")
 	text := box.changeIn(dir, h, "").changeText()
-	expectIn(t, "the request", text, "A .env\n", "M a\n", "M bin\n", "M long\n", "D moved\n", "A n\"e w\n", "A there\n", "M users  (改动开始前用户已改过)\n", "+KEY=1\n", "+new\n", "+theirs\n+more\n",
-		"没有提交的：n\"e w、.env、bin、long", "没人动过，因此不属于本次改动：other", "内层的仓库，没有看：inner/", "没有完整显示的文件：", "bin (+", "long (+3001 -3000)")
+	expectIn(t, "the request's paths", text, "A .env\n", "M a\n", "M bin\n", "M long\n", "D moved\n", "A n\"e w\n",
+		"A there\n", "M users  (改动开始前用户已改过)\n")
+	expectIn(t, "the request's diff", text, "+KEY=1\n", "+new\n", "+theirs\n+more\n",
+		"没有完整显示的文件：", "bin (+", "long (+3001 -3000)")
+	expectIn(t, "the request's lists", text, "没有提交的：n\"e w、.env、bin、long",
+		"没人动过，因此不属于本次改动：other", "内层的仓库，没有看：inner/")
 	expectNotIn(t, "the request", text, "ignored\n", "M other", "+mine", "远程")
 	if len([]rune(text)) > diffLimit+2000 {
 		t.Errorf("%d characters", len([]rune(text)))
@@ -416,8 +465,10 @@ func TestChangeText(t *testing.T) {
 // What git is asked about commits and remotes, and how each answer is read.
 func TestGitAnswers(t *testing.T) {
 	box := newFakeBox(t)
-	box.gitIn(box.work, "git init -q -b main; for i in 1 2 3; do git commit -q --allow-empty -m $i; done; git checkout -q --orphan other; git commit -q --allow-empty -m 4; git checkout -q main")
-	git, end := gitIn(t.Context(), time.Minute, treeOf(box.work), slices.Concat(os.Environ(), []string{"GIT_DIR=/nowhere", "GIT_CONFIG_COUNT=0"}))
+	box.gitIn(box.work, "git init -q -b main; for i in 1 2 3; do git commit -q --allow-empty -m $i; done;"+
+		" git checkout -q --orphan other; git commit -q --allow-empty -m 4; git checkout -q main")
+	env := slices.Concat(os.Environ(), []string{"GIT_DIR=/nowhere", "GIT_CONFIG_COUNT=0"})
+	git, end := gitIn(t.Context(), time.Minute, treeOf(box.work), env)
 	defer end()
 	id := func(revision string) string { return box.gitIn(box.work, "git rev-parse "+revision) }
 	first, second, third, other := id("main~2"), id("main~1"), id("main"), id("other")
@@ -453,8 +504,17 @@ func TestGitRun(t *testing.T) {
 	lines, err := git.lines("", "pwd; env")
 	check(t, err)
 	expectIs(t, "the directory", lines[0], box.work)
-	for variable, want := range map[string]bool{"GIT_DIR=/nowhere": false, "GIT_INDEX_FILE=/nowhere": false, "GIT_INDEX_FILE=/own": true, "GIT_CONFIG_COUNT=0": true,
-		"LC_ALL=C": true, "LC_ALL=zh_CN.UTF-8": false, "GIT_NO_REPLACE_OBJECTS=1": true, "GIT_OPTIONAL_LOCKS=0": true, "HOME=" + box.home: true} {
+	for variable, want := range map[string]bool{
+		"GIT_DIR=/nowhere":         false,
+		"GIT_INDEX_FILE=/nowhere":  false,
+		"GIT_INDEX_FILE=/own":      true,
+		"GIT_CONFIG_COUNT=0":       true,
+		"LC_ALL=C":                 true,
+		"LC_ALL=zh_CN.UTF-8":       false,
+		"GIT_NO_REPLACE_OBJECTS=1": true,
+		"GIT_OPTIONAL_LOCKS=0":     true,
+		"HOME=" + box.home:         true,
+	} {
 		expectIs(t, variable, slices.Contains(lines, variable), want)
 	}
 	line, err := git.output("echo out; exit 3")
@@ -592,11 +652,13 @@ func TestChangeList(t *testing.T) {
 	for n, last := range map[int]string{1: "M f000", 199: "M f198", 200: "M f199", 201: "... (+1)", 203: "... (+3)"} {
 		c := of(n)
 		list := strings.Split(c.pathLists("x")[0], "\n")
-		if list[1] != "M f000" || list[len(list)-2] != last || len(list) != min(n, 201)+2 {
-			t.Errorf("%d paths: %d lines, from %s to %s", n, len(list), list[1], list[len(list)-2])
-		}
-		expectIn(t, "the request", c.changeText(), "```\nM f000\n", "（当时检出 cccccccccccc）")
-		expectNotIn(t, "the request", c.changeText(), "没有提交", "已提交", "没有任何文件", "不属于", "内层", "子模块", "远程", "git diff", "完整", "用户自己")
+		name := fmt.Sprintf("of %d paths, ", n)
+		expectIs(t, name+"the lines", len(list), min(n, 201)+2)
+		expectIs(t, name+"the first", list[1], "M f000")
+		expectIs(t, name+"the last", list[len(list)-2], last)
+		expectIn(t, name+"the request", c.changeText(), "```\nM f000\n", "（当时检出 cccccccccccc）")
+		expectNotIn(t, name+"the request", c.changeText(), "没有提交", "已提交", "没有任何文件", "不属于",
+			"内层", "子模块", "远程", "git diff", "完整", "用户自己")
 	}
 	mixed := of(203) // those that are not listed are counted behind the last that is
 	mixed.paths[201].group, mixed.paths[202].group = groupRemote, groupRemote
@@ -607,17 +669,23 @@ func TestChangeList(t *testing.T) {
 		change func(c *judgedChange)
 		want   string
 	}{
-		"none":                {func(c *judgedChange) { c.paths, c.uncommitted = nil, nil }, "没有任何文件不同"},
-		"all are committed":   {func(c *judgedChange) { c.uncommitted = nil }, "以上全部已提交"},
-		"one is not":          {func(c *judgedChange) { c.uncommitted = c.uncommitted[1:] }, "没有提交的：f001"},
-		"other letters":       {func(c *judgedChange) { c.paths[0].letter, c.paths[1].letter = "A", "D" }, "```\nA f000\nD f001\n```"},
-		"changed before":      {func(c *judgedChange) { c.left = []string{"g"} }, "不属于本次改动：g\n"},
-		"marked":              {func(c *judgedChange) { c.paths[0].before, c.paths[1].gone = true, true }, "f000  (改动开始前用户已改过)\nM f001  (改动开始前用户已改过，现在与 cccccccccccc 相同：那些改动没有了)\n```"},
-		"marked, approved":    {func(c *judgedChange) { c.how, c.paths[0].before, c.paths[1].gone = sinceReview, true, true }, "f000  (上次通过的审查开始时已有改动)\nM f001  (上次通过的审查开始时已有改动（通过的，或用户自己的），现在与 cccccccccccc 相同：那些改动没有了)\n```"},
-		"by a commit":         {func(c *judgedChange) { c.how = sinceCommit }, "与 cccccccccccc 相比：其中可能有更早的改动"},
-		"of nothing":          {func(c *judgedChange) { c.how, c.base = sinceCommit, "" }, "与 空目录 相比"},
-		"by hand":             {func(c *judgedChange) { c.byHand = true }, "用户自己发起的"},
-		"settled, of remote":  {func(c *judgedChange) { c.paths[0].group, c.paths[1].group = groupSettled, groupRemote }, "）：\n\n```\nM f000\n```\n\n改动开始以来，远程仓库也有了同样的内容（拉取、合并来的，或者 Agent 自己推送的）：\n\n```\nM f001\n```"},
+		"none":              {func(c *judgedChange) { c.paths, c.uncommitted = nil, nil }, "没有任何文件不同"},
+		"all are committed": {func(c *judgedChange) { c.uncommitted = nil }, "以上全部已提交"},
+		"one is not":        {func(c *judgedChange) { c.uncommitted = c.uncommitted[1:] }, "没有提交的：f001"},
+		"other letters":     {func(c *judgedChange) { c.paths[0].letter, c.paths[1].letter = "A", "D" }, "```\nA f000\nD f001\n```"},
+		"changed before":    {func(c *judgedChange) { c.left = []string{"g"} }, "不属于本次改动：g\n"},
+		"marked": {func(c *judgedChange) { c.paths[0].before, c.paths[1].gone = true, true },
+			"f000  (改动开始前用户已改过)\n" +
+				"M f001  (改动开始前用户已改过，现在与 cccccccccccc 相同：那些改动没有了)\n```"},
+		"marked, approved": {func(c *judgedChange) { c.how, c.paths[0].before, c.paths[1].gone = sinceReview, true, true },
+			"f000  (上次通过的审查开始时已有改动)\n" +
+				"M f001  (上次通过的审查开始时已有改动（通过的，或用户自己的），现在与 cccccccccccc 相同：那些改动没有了)\n```"},
+		"by a commit": {func(c *judgedChange) { c.how = sinceCommit }, "与 cccccccccccc 相比：其中可能有更早的改动"},
+		"of nothing":  {func(c *judgedChange) { c.how, c.base = sinceCommit, "" }, "与 空目录 相比"},
+		"by hand":     {func(c *judgedChange) { c.byHand = true }, "用户自己发起的"},
+		"settled, of remote": {func(c *judgedChange) { c.paths[0].group, c.paths[1].group = groupSettled, groupRemote },
+			"）：\n\n```\nM f000\n```\n\n" +
+				"改动开始以来，远程仓库也有了同样的内容（拉取、合并来的，或者 Agent 自己推送的）：\n\n```\nM f001\n```"},
 		"a repository inside": {func(c *judgedChange) { c.nested = []string{"n/"} }, "没有看：n/"},
 		"a changed submodule": {func(c *judgedChange) { c.dirty = []string{"s"} }, "没提交的改动：s"},
 		"git can't tell":      {func(c *judgedChange) { c.Unseen = "no git" }, "无法得知（no git）"},

@@ -77,8 +77,19 @@ func TestEnvTrees(t *testing.T) {
 	write("relative/.git", "gitdir: ../main/.git/worktrees/tree\n")
 	write("module/.git", "gitdir: ../modules/own\n")
 	check(t, os.Symlink("main", at("link")))
-	for path, want := range map[string]string{"main": "main main/.git", "main/sub": "main main/.git", "tree": "tree main/.git", "tree/sub": "tree main/.git", "relative": "relative main/.git",
-		"module": "module modules/own", "other": "other other/.git", "plain": "plain ", "plain/sub": "plain/sub ", "link": "main main/.git", "link/sub": "main main/.git"} {
+	for path, want := range map[string]string{ // its working tree, and its repository
+		"main":      "main main/.git",
+		"main/sub":  "main main/.git",
+		"tree":      "tree main/.git",
+		"tree/sub":  "tree main/.git",
+		"relative":  "relative main/.git",
+		"module":    "module modules/own",
+		"other":     "other other/.git",
+		"plain":     "plain ",
+		"plain/sub": "plain/sub ",
+		"link":      "main main/.git",
+		"link/sub":  "main main/.git",
+	} {
 		short := func(path string) string { return strings.TrimPrefix(path, dir+"/") }
 		got := treeOf(at(path))
 		expectIs(t, path, short(got.Top)+" "+short(got.Repository), want)
@@ -88,30 +99,56 @@ func TestEnvTrees(t *testing.T) {
 		expectIs(t, "the git directory of "+path, treeOf(at(path)).gitDir(), at(want))
 	}
 	for _, test := range []struct{ project, here, want string }{
-		{"main", "main", "main"}, {"main", "main/sub", "main"}, {"main/sub", "main", "main/sub"}, {"main", "tree/sub", "tree"}, {"tree", "main/sub", "main"}, {"main", "other", "main"},
-		{"main", "plain", "main"}, {"plain", "main", "plain"}, {"plain", "plain/sub", "plain"}, {"link", "main", "link"}, {"plain", "tree", "plain"},
+		{"main", "main", "main"},
+		{"main", "main/sub", "main"},
+		{"main/sub", "main", "main/sub"},
+		{"main", "tree/sub", "tree"},
+		{"tree", "main/sub", "main"},
+		{"main", "other", "main"},
+		{"main", "plain", "main"},
+		{"plain", "main", "plain"},
+		{"plain", "plain/sub", "plain"},
+		{"link", "main", "link"},
+		{"plain", "tree", "plain"},
 	} {
-		expectIs(t, test, workingTree(at(test.project), at(test.here)), at(test.want))
+		expectIs(t, "of project "+test.project+", in "+test.here, workingTree(at(test.project), at(test.here)), at(test.want))
 	}
 	for _, test := range []struct {
 		here, start string
 		want        bool
 	}{
-		{"main", "main", true}, {"main", "main/sub", true}, {"tree", "main", true}, {"main", "other", false}, {"main", "plain", false}, {"plain", "main", false},
-		{"plain", "plain", true}, {"plain", "plain/sub", false}, {"plain", "bare", false}, {"main", "", false}, {"plain", "", false}, {"", "", false}, {"main", "link", true},
+		{"main", "main", true},
+		{"main", "main/sub", true},
+		{"main", "link", true},
+		{"tree", "main", true},
+		{"plain", "plain", true},
+		{"main", "other", false},
+		{"main", "plain", false},
+		{"main", "", false},
+		{"plain", "main", false},
+		{"plain", "plain/sub", false},
+		{"plain", "bare", false},
+		{"plain", "", false},
+		{"", "", false},
 	} {
 		d := dirs{here: at(test.here)}
 		start := test.start
 		if start != "" {
 			start = at(start)
 		}
-		expectIs(t, test, d.isOfProject(start), test.want)
+		expectIs(t, "in "+test.here+", one that started in "+test.start, d.isOfProject(start), test.want)
 	}
 
 	// The settings that count there, the user's first; those of the main tree in all its trees, each once.
 	const shared, local = "/.claude/settings.json", "/.claude/settings.local.json"
-	for here, want := range map[string][]string{"main": {"main" + shared, "main" + local}, "main/sub": {"main/sub" + shared, "main" + local, "main/sub" + local},
-		"tree": {"tree" + shared, "main" + local, "tree" + local}, "plain": {"plain" + shared, "plain" + local}, "module": {"module" + shared, "module" + local}, "link": {"link" + shared, "link" + local}} {
+	for here, want := range map[string][]string{
+		"main":     {"main" + shared, "main" + local},
+		"main/sub": {"main/sub" + shared, "main" + local, "main/sub" + local},
+		"tree":     {"tree" + shared, "main" + local, "tree" + local},
+		"plain":    {"plain" + shared, "plain" + local},
+		"module":   {"module" + shared, "module" + local},
+		"link":     {"link" + shared, "link" + local},
+	} {
 		d := dirs{here: at(here), claude: at("claude")}
 		var got []string
 		for _, path := range d.settingsFiles()[1:] {
@@ -126,7 +163,17 @@ func TestEnvTrees(t *testing.T) {
 
 // What a command line has, up to --.
 func TestEnvArguments(t *testing.T) {
-	for line, want := range map[string]string{"--x": "--x", "--x=1": "--x", "a --y b": "--y", "--y --x": "--y", "--xx": "", "-- --x": "", "x": "", "": "", "--y -- --x": "--y"} {
+	for line, want := range map[string]string{
+		"--x":        "--x",
+		"--x=1":      "--x",
+		"a --y b":    "--y",
+		"--y --x":    "--y",
+		"--y -- --x": "--y",
+		"--xx":       "",
+		"-- --x":     "",
+		"x":          "",
+		"":           "",
+	} {
 		expectIs(t, line, givenFlag(strings.Fields(line), "--x", "--y"), want)
 	}
 	env := []string{"A=1", "AB=2", "C=", "A=3"}

@@ -76,9 +76,10 @@ func TestLaunchOfWrapper(t *testing.T) {
 			box.claudeIs(script)
 			box.turns("sh [ -n \"$AGAIN\" ] || AGAIN=1 ccc --supervisor -p again >\"$HOME/again\"\nDone.\n")
 			got := box.run(60*time.Second, "", "ccc", "--supervisor", "-p", "hi")
-			if got.code != 0 || got.timedOut || !strings.HasSuffix(withoutReceipts(got.stdout), "Done.\n") || !strings.Contains(box.read("again"), "本会话受监督") || !strings.Contains(box.read("again"), "Done.") {
-				t.Errorf("%+v, again: %q", got, box.read("again"))
-			}
+			expectIs(t, "the exit code", got.code, 0)
+			expectIs(t, "it took too long", got.timedOut, false)
+			expectSuffix(t, "stdout", withoutReceipts(got.stdout), "Done.\n")
+			expectIn(t, "the launch inside", box.read("again"), "本会话受监督", "Done.")
 		})
 	}
 }
@@ -89,9 +90,9 @@ func TestLaunchBackground(t *testing.T) {
 	for _, hint := range []string{"run ccc --supervisor once", "start it without --supervisor"} {
 		for _, flag := range []string{"--bg", "--background", "--tmux=classic"} {
 			got := box.run(30*time.Second, "", "ccc", "--supervisor", "--", flag, "x")
-			if got.code != 2 || !strings.Contains(got.stderr, "\n     "+hint) || !strings.Contains(got.stderr, "/supervisor on") || box.read("../fake/agent-1.args") != "" {
-				t.Errorf("%+v, want a hint at %q", got, hint)
-			}
+			expectIs(t, flag+": the exit code", got.code, 2)
+			expectIn(t, flag+": stderr", got.stderr, "\n     "+hint, "/supervisor on")
+			expectIs(t, flag+": claude's arguments", box.read("../fake/agent-1.args"), "")
 		}
 		if hint != "start it without --supervisor" {
 			box.prepare()
@@ -313,9 +314,10 @@ func TestLaunchDirectoryGone(t *testing.T) {
 	box.run(60*time.Second, "", "sh", "-c", "mkdir project && cd project && ccc --supervisor -p hi && cd .. && rm -r project")
 	known, _ := filepath.Glob(filepath.Join(box.home, ".claude/projects/*/*.jsonl"))
 	session := strings.TrimSuffix(filepath.Base(known[0]), ".jsonl")
-	if got := box.run(60*time.Second, "", "ccc", "review", session); got.code != 4 || !strings.Contains(got.stdout, "无法启动审查者：目录 "+box.work+"/project 不在了") || strings.Contains(got.stdout, "只看了") {
-		t.Errorf("a session whose project is gone: %+v", got)
-	}
+	reviewed := box.run(60*time.Second, "", "ccc", "review", session)
+	expectIs(t, "a session whose project is gone: the exit code", reviewed.code, 4)
+	expectIn(t, "a session whose project is gone", reviewed.stdout, "无法启动审查者：目录 "+box.work+"/project 不在了")
+	expectNotIn(t, "a session whose project is gone", reviewed.stdout, "只看了")
 	check(t, os.Mkdir(box.work+"/project", 0o700))
 	box.gitIn(box.work+"/project", "git init -q; echo a >a; git add .; git commit -qm first; ccc --supervisor -p hi; cd ..; rm -r project")
 	ids, _ := box.stateDir().sessions()
@@ -396,16 +398,21 @@ func TestLaunchParsed(t *testing.T) {
 		{"", "", "0", "supervisor=false provider= named=false command=--all"},
 		{"", "", "1 1-1.1", "supervisor=false provider= named=false command=--all"},
 		{"--supervisor", "", "1 1-1.1", "supervisor=true provider= named=false command=--all"},
-		{"", "gone", "", `/none/ccc.json: current_provider: "gone" is no provider of this file (it has glm, kimi); ccc default goes without one (see ccc help config)` + "\n     ${EDITOR:-vi} /none/ccc.json"},
+		{"", "gone", "", `/none/ccc.json: current_provider: "gone" is no provider of this file (it has glm, kimi);` +
+			" ccc default goes without one (see ccc help config)\n     ${EDITOR:-vi} /none/ccc.json"},
 		{"default", "gone", "", "supervisor=false provider= named=true command=--all"},
 		{"-p|--supervisor|x", "", "", "--supervisor is ccc's, and has to stand before claude's arguments\n     write: ccc --supervisor -p x"},
 		{"kimi|-p|--supervisor", "", "", "--supervisor is ccc's, and has to stand before claude's arguments\n     write: ccc --supervisor kimi -p"},
-		{"kimo", "", "", `"kimo" is neither a subcommand nor a provider` + "\n     subcommands: " + strings.Join(subcommands, ", ") + "\n     providers: glm, kimi\n     did you mean: ccc kimi\n     to pass it on to claude: ccc -- kimo"},
+		{"kimo", "", "", `"kimo" is neither a subcommand nor a provider` +
+			"\n     subcommands: " + strings.Join(subcommands, ", ") + "\n     providers: glm, kimi" +
+			"\n     did you mean: ccc kimi\n     to pass it on to claude: ccc -- kimo"},
 		{"kimi|--supervisor|log", "", "", "supervisor=true provider=kimi named=true command=--all|--k|log"},
 	} {
 		value, token, _ := strings.Cut(test.vars, " ")
 		env := environ{supervisorVariable + "=" + value, launchVariable + "=" + token}
-		l := &launch{dirs: dirs{env: env, ccc: "/none"}, config: &configuration{ClaudeArgs: []string{"--all"}, CurrentProvider: test.current, Providers: map[string]*provider{"kimi": kimi, "glm": glm}}}
+		config := &configuration{ClaudeArgs: []string{"--all"}, CurrentProvider: test.current}
+		config.Providers = map[string]*provider{"kimi": kimi, "glm": glm}
+		l := &launch{dirs: dirs{env: env, ccc: "/none"}, config: config}
 		err := l.parse(strings.FieldsFunc(test.line, func(r rune) bool { return r == '|' }))
 		got := fmt.Sprintf("supervisor=%v provider=%s named=%v command=%s", l.supervisor, l.providerName(), l.named, strings.Join(l.command, "|"))
 		if err != nil {
@@ -420,11 +427,12 @@ func TestLaunchParsed(t *testing.T) {
 func TestLaunchUnknown(t *testing.T) {
 	c := &configuration{Providers: map[string]*provider{"kimi": {name: "kimi"}}}
 	for line, want := range map[string]string{ // the words before the one that is not known, |, the others
-		"|statsu --json":       "did you mean: ccc status --json\nto pass it on to claude: ccc -- statsu --json",
-		"|supervisor kimi":     "did you mean: ccc --supervisor kimi\nas a prompt: ccc 'supervisor kimi'\nto pass it on to claude: ccc -- supervisor kimi",
-		"|supervis":            "did you mean: ccc --supervisor\nto pass it on to claude: ccc -- supervis",
-		"|supervis mcp":        "did you mean: ccc --supervisor -- mcp\nas a prompt: ccc 'supervis mcp'\nto pass it on to claude: ccc -- supervis mcp",
-		"|supervis mcp list":   "did you mean: ccc --supervisor -- 'mcp list'\nas a prompt: ccc 'supervis mcp list'\nto pass it on to claude: ccc -- supervis mcp list",
+		"|statsu --json":   "did you mean: ccc status --json\nto pass it on to claude: ccc -- statsu --json",
+		"|supervisor kimi": "did you mean: ccc --supervisor kimi\nas a prompt: ccc 'supervisor kimi'\nto pass it on to claude: ccc -- supervisor kimi",
+		"|supervis":        "did you mean: ccc --supervisor\nto pass it on to claude: ccc -- supervis",
+		"|supervis mcp":    "did you mean: ccc --supervisor -- mcp\nas a prompt: ccc 'supervis mcp'\nto pass it on to claude: ccc -- supervis mcp",
+		"|supervis mcp list": "did you mean: ccc --supervisor -- 'mcp list'\nas a prompt: ccc 'supervis mcp list'\n" +
+			"to pass it on to claude: ccc -- supervis mcp list",
 		"|supervisor off":      "did you mean: ccc supervisor-mode off\nas a prompt: ccc 'supervisor off'\nto pass it on to claude: ccc -- supervisor off",
 		"--supervisor|kimo -p": "did you mean: ccc --supervisor kimi -p\nto pass it on to claude: ccc --supervisor -- kimo -p",
 		"--supervisor|statsu":  "did you mean: ccc status\nto pass it on to claude: ccc --supervisor -- statsu",
@@ -450,7 +458,15 @@ func TestLaunchUnknown(t *testing.T) {
 
 // The directories that --add-dir adds.
 func TestLaunchAdded(t *testing.T) {
-	for line, want := range map[string]string{"": "", "--add-dir a b -p c": "/h/a /h/b", "--add-dir=/a b": "/a", "x --add-dir /a --add-dir b": "/a /h/b", "--add-dir=a --add-dir b -- c": "/h/a /h/b", "--add-dir -- /a": "", "-p --add-dirs a": ""} {
+	for line, want := range map[string]string{
+		"":                             "",
+		"--add-dir a b -p c":           "/h/a /h/b",
+		"--add-dir=/a b":               "/a",
+		"x --add-dir /a --add-dir b":   "/a /h/b",
+		"--add-dir=a --add-dir b -- c": "/h/a /h/b",
+		"--add-dir -- /a":              "",
+		"-p --add-dirs a":              "",
+	} {
 		l := &launch{dirs: dirs{here: "/h"}, command: strings.Fields(line)}
 		expectIs(t, line, strings.Join(l.addDirs(), " "), want)
 	}
@@ -493,23 +509,21 @@ func TestLaunchUnprepared(t *testing.T) {
 	} {
 		box := newFakeBox(t)
 		got := box.run(30*time.Second, "", "sh", "-c", damage+"; exec ccc --supervisor -p hi")
-		if got.code != 1 || got.stdout != "" || !strings.Contains(got.stderr, strings.Replace(want, "HOME", box.home, 1)) || box.read("../fake/agent-1.args") != "" || box.settings() != noFile {
-			t.Errorf("%s: %+v", damage, got)
-		}
+		expectEnd(t, damage, got, 1, "", strings.Replace(want, "HOME", box.home, 1))
+		expectIs(t, damage+": claude's arguments", box.read("../fake/agent-1.args"), "")
+		expectIs(t, damage+": settings.json", box.settings(), noFile)
 	}
 	box := newFakeBox(t)
 	box.write(".claude/ccc.json", 0o600, `{"providers":{"a":{"env":{"ANTHROPIC_BASE_URL":"https://a"}}}}`)
 	for _, flag := range []string{"--bg", "--background"} {
 		got := box.run(30*time.Second, "", "ccc", "a", "--", flag, "x")
-		if got.code != 2 || got.stdout != "" || !strings.Contains(got.stderr, "not that of a\n     start it without --bg, or without a provider\n") || box.read("../fake/agent-1.args") != "" {
-			t.Errorf("%s: %+v", flag, got)
-		}
+		expectEnd(t, flag, got, 2, "", "not that of a\n     start it without --bg, or without a provider\n")
+		expectIs(t, flag+": claude's arguments", box.read("../fake/agent-1.args"), "")
 	}
 	box.write("../bin/broken", 0o700, "no program")
 	got := box.run(30*time.Second, "", "env", "CCC_CLAUDE=broken", "ccc", "-p", "hi")
-	if got.code != 126 || got.stdout != "" || !strings.Contains(got.stderr, "starting "+filepath.Join(filepath.Dir(box.home), "bin/broken")+": exec format error") {
-		t.Errorf("a claude that is no program: %+v", got)
-	}
+	broken := filepath.Join(filepath.Dir(box.home), "bin/broken")
+	expectEnd(t, "a claude that is no program", got, 126, "", "starting "+broken+": exec format error")
 }
 
 // What uninstall can't do is told, with the exit code, and not called done.
@@ -524,9 +538,10 @@ func TestUninstallUnremovable(t *testing.T) {
 		box.prepare()
 		box.ordinary()
 		got := box.run(30*time.Second, "", "sh", "-c", damage+"; ccc uninstall --purge; code=$?; chmod -R u+rwx ~/.claude; exit $code")
-		if got.code != 1 || !strings.Contains(got.stderr, strings.Replace(test.stderr, "HOME", box.home, 1)) || !strings.Contains(got.stdout, test.stdout) || strings.Contains(got.stdout, "ccc: removed") || strings.Contains(got.stdout, "files removed") {
-			t.Errorf("%s: %+v", damage, got)
-		}
+		expectIs(t, damage+": the exit code", got.code, 1)
+		expectIn(t, damage+": stderr", got.stderr, strings.Replace(test.stderr, "HOME", box.home, 1))
+		expectIn(t, damage+": stdout", got.stdout, test.stdout)
+		expectNotIn(t, damage+": stdout", got.stdout, "ccc: removed", "files removed")
 		if _, err := os.Stat(filepath.Join(box.home, logPath)); err != nil {
 			t.Errorf("%s: the state is gone", damage)
 		}
@@ -569,9 +584,16 @@ func TestLaunchModel(t *testing.T) {
 
 // How a session is supervised that a launch can't: where hooks are missing, or can't be found, they come first.
 func TestLaunchSwitchHint(t *testing.T) {
-	const first, then = "run ccc --supervisor once, which installs the hooks; then ", "start it without --supervisor, then type /supervisor on in that session"
+	const first = "run ccc --supervisor once, which installs the hooks; then "
+	const then = "start it without --supervisor, then type /supervisor on in that session"
 	t.Setenv("PATH", "")
-	for text, want := range map[string]string{noFile: first + then, "{}": first + then, "{": first + then, complete: then, strings.Replace(complete, "AskUserQuestion", "Bash", 1): first + then} {
+	for text, want := range map[string]string{
+		complete: then,
+		noFile:   first + then,
+		"{}":     first + then,
+		"{":      first + then,
+		strings.Replace(complete, "AskUserQuestion", "Bash", 1): first + then,
+	} {
 		l := &launch{dirs: dirs{claude: t.TempDir(), self: "/bin/ccc"}}
 		if text != noFile {
 			check(t, os.WriteFile(l.dirs.settingsFile(), []byte(text), 0o600))

@@ -123,14 +123,24 @@ func TestPromptSize(t *testing.T) {
 	path := filepath.Join(project, promptName)
 	for size, fine := range map[int]bool{100 << 10: true, 100<<10 + 1: false} {
 		check(t, os.WriteFile(path, bytes.Repeat([]byte("x"), size), 0o600))
-		if got, err := supervisorPrompt(project, cccDir); (err == nil) != fine || fine && len(got.Text) != size || !fine && err.Error() != path+" is larger than 100 KiB; shorten it" || got.Source != path {
-			t.Errorf("%d bytes: %d of %s, %v", size, len(got.Text), got.Source, err)
+		got, err := supervisorPrompt(project, cccDir)
+		name, why := fmt.Sprintf("%d bytes: ", size), "<nil>"
+		if fine {
+			expectIs(t, name+"the size of the prompt", len(got.Text), size)
+		} else {
+			why = path + " is larger than 100 KiB; shorten it"
 		}
+		expectIs(t, name+"the error", fmt.Sprint(err), why)
+		expectIs(t, name+"the source", got.Source, path)
 	}
 	for text, fine := range map[string]bool{"审查": true, "\xff": false, "a\x00b": false, "\x00": false} {
 		check(t, os.WriteFile(path, []byte(text), 0o600))
-		if got, err := supervisorPrompt(project, cccDir); (err == nil) != fine || err != nil && !strings.Contains(err.Error(), path+" is no text in UTF-8") || got.Source != path {
-			t.Errorf("%q: of %s, %v", text, got.Source, err)
+		got, err := supervisorPrompt(project, cccDir)
+		name := fmt.Sprintf("%q: ", text)
+		expectIs(t, name+"the source", got.Source, path)
+		expectIs(t, name+"it is fine", err == nil, fine)
+		if !fine {
+			expectError(t, name+"the error", err, path+" is no text in UTF-8")
 		}
 	}
 	global := filepath.Join(cccDir, promptName)

@@ -260,9 +260,10 @@ func TestProviderOfReviewer(t *testing.T) {
 	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"provider":"b","model":"m"},"providers":{
 		"a":{"env":{"ANTHROPIC_BASE_URL":"https://a","ANTHROPIC_AUTH_TOKEN":"TOKEN-A"}},
 		"b":{"env":{"ANTHROPIC_BASE_URL":"https://b","ANTHROPIC_API_KEY":"${KEY_B}"}}}}`)
-	if got := box.run(10*time.Second, "", "ccc", "a", "--supervisor", "-p", "hi"); got.code != 1 || !strings.Contains(got.stderr, "the reviewer: providers.b.env.ANTHROPIC_API_KEY of ccc.json is ${KEY_B}") {
-		t.Errorf("got %+v", got)
-	}
+	unset := box.run(10*time.Second, "", "ccc", "a", "--supervisor", "-p", "hi")
+	expectIs(t, "without its variable: the exit code", unset.code, 1)
+	expectIn(t, "without its variable: stderr", unset.stderr,
+		"the reviewer: providers.b.env.ANTHROPIC_API_KEY of ccc.json is ${KEY_B}")
 	box.vars = append(box.vars, "KEY_B=KEY-B")
 	box.run(30*time.Second, "", "ccc", "a", "--supervisor", "-p", "hi")
 	env := box.environment("reviewer-1")
@@ -273,22 +274,22 @@ func TestProviderOfReviewer(t *testing.T) {
 	login := filepath.Join(box.home, ".claude/.credentials.json")
 	box.write(".claude/.credentials.json", 0o600, `{}`)
 	got := box.stop("")
-	expectIn(t, "beside a login", got.stderr, "no review: "+box.home+"/.claude/ccc.json: providers.b.env.ANTHROPIC_API_KEY alone lets", "name it ANTHROPIC_AUTH_TOKEN")
+	expectIn(t, "beside a login", got.stderr,
+		"no review: "+box.home+"/.claude/ccc.json: providers.b.env.ANTHROPIC_API_KEY alone lets",
+		"name it ANTHROPIC_AUTH_TOKEN")
 	launched := box.run(10*time.Second, "", "ccc", "a", "--supervisor", "-p", "hi")
 	expectEnd(t, "a launch beside it", launched, 1, "", "ccc: the reviewer: "+box.home+"/.claude/ccc.json: providers.b.env.ANTHROPIC_API_KEY alone lets")
 	check(t, os.Remove(login))
 	box.write("../work/.claude/settings.json", 0o600, `{"apiKeyHelper":"echo SECRET"}`)
 	for _, dir := range []string{".", "sub"} { // they are the project's, wherever the agent's current directory is
 		got := box.run(10*time.Second, `{"session_id":"`+testSession+`","hook_event_name":"Stop"}`, "sh", "-c", "cd "+dir+" && exec ccc supervisor-hook")
-		const named = "no review: settings override the provider b, or send it what is yours:\n     "
-		if !strings.Contains(got.stderr, named+filepath.Join(box.work, ".claude/settings.json")+": apiKeyHelper\n     take supervisor.provider out of ccc.json, or take that out there:\n") ||
-			box.environment("reviewer-2") != "" {
-			t.Errorf("in %s: got %+v", dir, got)
-		}
+		expectIn(t, "in "+dir, got.stderr, "no review: settings override the provider b, or send it what is yours:\n     "+
+			filepath.Join(box.work, ".claude/settings.json")+": apiKeyHelper\n"+
+			"     take supervisor.provider out of ccc.json, or take that out there:\n")
+		expectIs(t, "in "+dir+": another reviewer's environment", box.environment("reviewer-2"), "")
 	}
-	if strings.Contains(env, "TOKEN-A") || !strings.Contains(box.environment("agent-1"), "ANTHROPIC_AUTH_TOKEN=TOKEN-A") {
-		t.Error("the session's token reached the reviewer, or not the agent")
-	}
+	expectNotIn(t, "the reviewer's environment", env, "TOKEN-A")
+	expectIn(t, "the agent's environment", box.environment("agent-1"), "ANTHROPIC_AUTH_TOKEN=TOKEN-A")
 }
 
 // What the reviewer's provider takes from the environment is never a value of the session's provider: a variable that a launch
@@ -338,10 +339,9 @@ func TestProviderOfReviewerUnset(t *testing.T) {
 	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"provider":"b"},"providers":{"a":{"env":{"ANTHROPIC_AUTH_TOKEN":"TOKEN-A"}},
 		"b":{"env":{"ANTHROPIC_BASE_URL":"https://b","ANTHROPIC_AUTH_TOKEN":"${ANTHROPIC_AUTH_TOKEN}"}}}}`)
 	box.run(30*time.Second, "", "ccc", "a", "-p", "/supervisor fix it")
-	if records := box.onlyTimeline(); len(records) == 0 || !strings.Contains(records[len(records)-1].Error, "${ANTHROPIC_AUTH_TOKEN}, which a session of provider a") ||
-		box.environment("reviewer-1") != "" {
-		t.Errorf("%+v", records)
-	}
+	expectIn(t, "why there is no review", lastRecord(t, box.onlyTimeline()).Error,
+		"${ANTHROPIC_AUTH_TOKEN}, which a session of provider a")
+	expectIs(t, "a reviewer's environment", box.environment("reviewer-1"), "")
 }
 
 // Reviews are paid as their session is: not by a key that the user keeps from
@@ -437,8 +437,12 @@ func TestProviderOwnThings(t *testing.T) {
 				box.write(test.file, 0o600, test.content)
 			}
 			got := box.run(10*time.Second, "", append([]string{"ccc", "x"}, test.args...)...)
-			if test.names != "" && (got.code != 1 || !strings.Contains(got.stderr, test.names) || strings.Contains(got.stderr, "mine")) || test.names == "" && !strings.HasPrefix(got.stdout, "started") {
-				t.Errorf("%+v", got)
+			if test.names == "" {
+				expectPrefix(t, "stdout", got.stdout, "started")
+			} else {
+				expectIs(t, "the exit code", got.code, 1)
+				expectIn(t, "stderr", got.stderr, test.names)
+				expectNotIn(t, "stderr", got.stderr, "mine")
 			}
 			expectNotIn(t, "claude's environment", got.stdout, "CLAUDE_CODE_OAUTH_TOKEN", "CLAUDE_CODE_API_KEY_FILE_DESCRIPTOR", "CLAUDE_CODE_EXTRA_BODY")
 		})
@@ -481,14 +485,38 @@ func TestSharesCache(t *testing.T) {
 
 // Which variables say what API is called.
 func TestProviderVariables(t *testing.T) {
-	for variable, want := range map[string]bool{"ANTHROPIC_BASE_URL": true, "ANTHROPIC_X=1": true, "ANTHROPIC": false, "XANTHROPIC_BASE_URL": false, "CLAUDE_CODE_USE_BEDROCK": true,
-		"CLAUDE_CODE_API_KEY_HELPER_TTL_MS": true, "CLAUDE_CODE_OAUTH_TOKEN": true, "CLAUDE_CODE_EXTRA_BODY=x": true, "CLAUDE_CODE_MAX_OUTPUT_TOKENS": false, "CLAUDE_CONFIG_DIR": false, "PATH=ANTHROPIC_": false} {
+	for variable, want := range map[string]bool{
+		"ANTHROPIC_BASE_URL":                true,
+		"ANTHROPIC_X=1":                     true,
+		"CLAUDE_CODE_USE_BEDROCK":           true,
+		"CLAUDE_CODE_API_KEY_HELPER_TTL_MS": true,
+		"CLAUDE_CODE_OAUTH_TOKEN":           true,
+		"CLAUDE_CODE_EXTRA_BODY=x":          true,
+		"ANTHROPIC":                         false,
+		"XANTHROPIC_BASE_URL":               false,
+		"CLAUDE_CODE_MAX_OUTPUT_TOKENS":     false,
+		"CLAUDE_CONFIG_DIR":                 false,
+		"PATH=ANTHROPIC_":                   false,
+	} {
 		expectIs(t, variable, isAPIVariable(variable), want)
 	}
-	for value, want := range map[envText]string{"${A}": "A", "${a_1}": "a_1", "${}": "", "a ${A}": "", "${A} ": "", "${A": "", "$A": "", "A}": "", "${A B}": "", "${A-B}": "", "": ""} {
+	for value, want := range map[envText]string{
+		"${A}":   "A",
+		"${a_1}": "a_1",
+		"${}":    "",
+		"a ${A}": "",
+		"${A} ":  "",
+		"${A":    "",
+		"$A":     "",
+		"A}":     "",
+		"${A B}": "",
+		"${A-B}": "",
+		"":       "",
+	} {
 		name, ok := variableIn(value)
-		if ok != (want != "") || ok && name != want {
-			t.Errorf("%q: %q %v", value, name, ok)
+		expectIs(t, "a variable is named in "+string(value), ok, want != "")
+		if ok {
+			expectIs(t, "the variable in "+string(value), name, want)
 		}
 	}
 }
@@ -714,12 +742,21 @@ func TestProviderSources(t *testing.T) {
 	for text, want := range map[string]string{`{"apiKeyHelper":{"a":1}}`: `{"a":1}`, `{"apiKeyHelper":"x"}`: "x", `{"apiKeyHelper":null}`: "", `{}`: ""} {
 		expectIs(t, text, sourceOf("s", "", []byte(text), nil).values[helperKey], want)
 	}
-	for text, want := range map[string]string{"": "<nil>", " ": "<nil>", "null": "line 1, column 1: the file is not an object", "[]": "line 1, column 1: the file is not an object", "{": "line 1, column 2: it ends too early: a }, a ] or a \" is missing", `"x"`: "line 1, column 1: the file is not an object"} {
+	const noObject = "line 1, column 1: the file is not an object"
+	for text, want := range map[string]string{
+		"":     "<nil>",
+		" ":    "<nil>",
+		"null": noObject,
+		"[]":   noObject,
+		`"x"`:  noObject,
+		"{":    "line 1, column 2: it ends too early: a }, a ] or a \" is missing",
+	} {
 		s := sourceOf("s", "", []byte(text), nil)
 		expectIs(t, text, fmt.Sprint(s.err, len(s.values)), want+" 0")
 	}
 	expectIs(t, "an error", sourceOf("s", "", []byte("{}"), errNoGit).err, error(errNoGit))
-	s := sourceOf("s", "p.", []byte(`{"disableAllHooks":null,"allowManagedHooksOnly": true,"apiKeyHelper":1,"env":{"A":1,"B":"b"},"customApiKeyResponses":{"approved":["x"],"rejected":["y"]}}`), nil)
+	s := sourceOf("s", "p.", []byte(`{"disableAllHooks":null,"allowManagedHooksOnly": true,"apiKeyHelper":1,`+
+		`"env":{"A":1,"B":"b"},"customApiKeyResponses":{"approved":["x"],"rejected":["y"]}}`), nil)
 	expectIs(t, "what it says", fmt.Sprint(s.values), "map[allowManagedHooksOnly:true allowed.x:true apiKeyHelper:1 env.A:1 env.B:b]")
 	f := s.fault("env.A", "is odd", "remove it")
 	expectIs(t, "a fault of a file", fmt.Sprint(f.code, f.err, f.hint), "1 s: p.env.A is oddremove it:\n${EDITOR:-vi} s")

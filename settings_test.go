@@ -24,7 +24,8 @@ const (
 	askGroup  = `{"matcher":"AskUserQuestion","hooks":[` + askEntry + `]}`
 	noteGroup = `{"hooks":[{"type":"command","command":"/bin/ccc supervisor-hook","timeout":10}]}`
 	unmuted   = `"disableAllHooks":false,"allowManagedHooksOnly":false`
-	complete  = `{` + unmuted + `,"hooks":{"Stop":[` + stopGroup + `],"PreToolUse":[` + askGroup + `],"UserPromptSubmit":[` + noteGroup + `],"SessionStart":[` + noteGroup + `]}}`
+	complete  = `{` + unmuted + `,"hooks":{"Stop":[` + stopGroup + `],"PreToolUse":[` + askGroup + `],` +
+		`"UserPromptSubmit":[` + noteGroup + `],"SessionStart":[` + noteGroup + `]}}`
 )
 
 // minified is text, JSON, without white space; what is none stays.
@@ -111,16 +112,19 @@ func TestSettingsRefused(t *testing.T) {
 	}
 }
 
+// A path is quoted where the shell would read it otherwise, and a hook of that path is known as ccc's.
 func TestSettingsShellQuote(t *testing.T) {
 	for word, want := range map[string]string{
-		"/usr/local/bin/ccc": "/usr/local/bin/ccc", "/a b/ccc": "'/a b/ccc'", "/a'b/ccc": `'/a'\''b/ccc'`, "/$HOME/ccc": "'/$HOME/ccc'", "": "''", "/中/ccc": "'/中/ccc'",
+		"/usr/local/bin/ccc": "/usr/local/bin/ccc",
+		"/a b/ccc":           "'/a b/ccc'",
+		"/a'b/ccc":           `'/a'\''b/ccc'`,
+		"/$HOME/ccc":         "'/$HOME/ccc'",
+		"":                   "''",
+		"/中/ccc":             "'/中/ccc'",
 	} {
-		if got := shellQuote(word); got != want {
-			t.Errorf("shellQuote(%q) = %s, want %s", word, got, want)
-		}
-		if program := ownProgram(hookCommand(word), "/bin/x"); (program != "") != (filepath.Base(word) == "ccc") {
-			t.Errorf("%s: ccc's: %q", hookCommand(word), program)
-		}
+		expectIs(t, "quoted: "+word, shellQuote(word), want)
+		command := hookCommand(word)
+		expectIs(t, "ccc's: "+command, ownProgram(command, "/bin/x") != "", filepath.Base(word) == "ccc")
 	}
 }
 
@@ -231,18 +235,30 @@ func TestSettingsRefusedLaunch(t *testing.T) {
 // An entry of ccc's is known by the name of its program, however that is written.
 func TestHookCommands(t *testing.T) {
 	for command, want := range map[string]string{
-		"/old/ccc supervisor-hook": "/old/ccc", "ccc supervisor-hook": "ccc", "'/old place/ccc' supervisor-hook": "/old place/ccc",
-		`"/old/ccc" supervisor-hook`: "/old/ccc", `/old\ place/ccc  supervisor-hook`: "place/ccc",
-		"/old/ccc-linux-amd64 supervisor-hook": "/old/ccc-linux-amd64", "/old/ccc-linux supervisor-hook": "/old/ccc-linux", "/old/ccc_1.2 supervisor-hook": "/old/ccc_1.2",
+		"/old/ccc supervisor-hook":                               "/old/ccc",
+		"ccc supervisor-hook":                                    "ccc",
+		"'/old place/ccc' supervisor-hook":                       "/old place/ccc",
+		`"/old/ccc" supervisor-hook`:                             "/old/ccc",
+		`/old\ place/ccc  supervisor-hook`:                       "place/ccc",
+		"/old/ccc-linux-amd64 supervisor-hook":                   "/old/ccc-linux-amd64",
+		"/old/ccc-linux supervisor-hook":                         "/old/ccc-linux",
+		"/old/ccc_1.2 supervisor-hook":                           "/old/ccc_1.2",
 		"/old/ccc supervisor-hook --state-dir '/my state'":       "/old/ccc",
 		"/old/ccc 'supervisor-hook' 2>>/tmp/log || true":         "/old/ccc",
 		`CCC_WORK_DIR=/w LANG="C" exec /old/ccc supervisor-hook`: "/old/ccc",
 		"cd /tmp && /old/ccc supervisor-hook":                    "/old/ccc",
-		"$HOME/bin/ccc supervisor-hook":                          "$HOME/bin/ccc", "~/bin/ccc supervisor-hook": "~/bin/ccc",
-		"$(brew --prefix)/bin/ccc supervisor-hook": "--prefix)/bin/ccc", "wrap /bin/ccc supervisor-hook": "/bin/ccc",
-		"/other/my-review supervisor-hook": "/other/my-review", // the running program's own name
-		"/bin/other supervisor-hook":       "", "/bin/ccc status": "", "/bin/ccc supervisor-mode # supervisor-hook": "",
-		"ccc > supervisor-hook-log": "", "/bin/cccp supervisor-hook": "", "/ccc/review supervisor-hook": "",
+		"$HOME/bin/ccc supervisor-hook":                          "$HOME/bin/ccc",
+		"~/bin/ccc supervisor-hook":                              "~/bin/ccc",
+		"$(brew --prefix)/bin/ccc supervisor-hook":               "--prefix)/bin/ccc",
+		"wrap /bin/ccc supervisor-hook":                          "/bin/ccc",
+		"/other/my-review supervisor-hook":                       "/other/my-review", // the running program's own name
+		// None of ccc's.
+		"/bin/other supervisor-hook":                 "",
+		"/bin/ccc status":                            "",
+		"/bin/ccc supervisor-mode # supervisor-hook": "",
+		"ccc > supervisor-hook-log":                  "",
+		"/bin/cccp supervisor-hook":                  "",
+		"/ccc/review supervisor-hook":                "",
 	} {
 		expectIs(t, command, ownProgram(command, "/opt/my-review"), want)
 	}
@@ -393,11 +409,12 @@ func TestInstalledKeep(t *testing.T) {
 
 // settingsFiles are what a user may have before the first launch.
 var settingsFiles = map[string]string{
-	"absent":           noFile,
-	"blank":            " \n\n",
-	"empty_lines":      "\n{\n\n}\n\n",
-	"own_keys":         "{\n  \"model\": \"opus\",\n  \"z\": 12345678901234567890.50e+3,\n  \"a\" :  \"<&>\\u00e9\\/\"\n}\n",
-	"own_hooks":        "{\n  \"hooks\": {\n    \"Stop\": [\n      {\"hooks\": [{\"type\": \"command\", \"command\": \"true\"}]}\n    ]\n  },\n  \"model\": \"opus\"\n}\n",
+	"absent":      noFile,
+	"blank":       " \n\n",
+	"empty_lines": "\n{\n\n}\n\n",
+	"own_keys":    "{\n  \"model\": \"opus\",\n  \"z\": 12345678901234567890.50e+3,\n  \"a\" :  \"<&>\\u00e9\\/\"\n}\n",
+	"own_hooks": "{\n  \"hooks\": {\n    \"Stop\": [\n      {\"hooks\": [" +
+		"{\"type\": \"command\", \"command\": \"true\"}]}\n    ]\n  },\n  \"model\": \"opus\"\n}\n",
 	"own_question":     `{"hooks":{"PreToolUse":[{"matcher":"AskUserQuestion","hooks":[]}], "Notification" : [ ]}}`,
 	"own_false":        "{\n  \"disableAllHooks\": false,\n  \"allowManagedHooksOnly\":  true\n}\n",
 	"empty_hooks_wide": "{\"hooks\": {\n\t}, \"x\": 1}",
@@ -409,7 +426,8 @@ var settingsFiles = map[string]string{
 	"mark_blank":       "\ufeff\n",
 	"duplicate_keys":   `{"hooks":{"Stop":[1]},"allowManagedHooksOnly":true,"hooks":{"a":0},"allowManagedHooksOnly":false}`,
 	"older_ccc":        `{"hooks":{"Stop":[{"hooks":[{"command":"/old/ccc supervisor-hook","x":1,"type":"command","timeout": 60}]}]}}`,
-	"older_beside_own": "{\n \"hooks\": {\n  \"Stop\": [ {\"hooks\": [\n{\"type\":\"command\",\"command\":\"true\"},\n{\"type\":\"command\",\"command\":\"'/old place/ccc' supervisor-hook\"} ]} ]}}\n",
+	"older_beside_own": "{\n \"hooks\": {\n  \"Stop\": [ {\"hooks\": [\n{\"type\":\"command\",\"command\":\"true\"},\n" +
+		"{\"type\":\"command\",\"command\":\"'/old place/ccc' supervisor-hook\"} ]} ]}}\n",
 }
 
 // Whatever settings.json was, a launch and an uninstall leave each byte of the user's in it, and nothing of ccc's beside it but
@@ -423,19 +441,21 @@ func TestUninstall(t *testing.T) {
 			box.prepare()
 			output := box.ccc("uninstall")
 			after, older := box.settings(), strings.Contains(before, "supervisor-hook")
-			if !older && usersPart(t, after) != usersPart(t, before) || older && (strings.Contains(after, "supervisor-hook") || strings.Contains(after, "[]") ||
-				strings.Contains(after, `"true"`) != strings.Contains(before, `"true"`)) {
-				t.Errorf("before\n%q\nafter\n%q", before, after)
+			if older { // the file lacks what was ccc's
+				expectNotIn(t, "settings.json", after, "supervisor-hook", "[]")
+				expectIs(t, "the user's hook is there", strings.Contains(after, `"true"`), strings.Contains(before, `"true"`))
+			} else {
+				expectIs(t, "the user's part", usersPart(t, after), usersPart(t, before))
 			}
 			left := slices.DeleteFunc(box.files(), func(file string) bool {
 				return strings.HasPrefix(file, ".claude/ccc/") || file == ".claude/settings.json"
 			})
-			if _, err := os.Stat(filepath.Join(box.home, ".claude/commands")); len(left) != 0 || err == nil || !strings.Contains(output, "ccc: kept; to remove it too: ccc uninstall --purge\n") {
-				t.Errorf("left %q, commands/: %v\n%s", left, err, output)
-			}
-			if output = box.ccc("uninstall"); box.settings() != after || !strings.Contains(output, nothingThere) {
-				t.Errorf("a second time: %s\n%q", output, box.settings())
-			}
+			expectEqual(t, "what is left", left, nil)
+			_, err := os.Stat(filepath.Join(box.home, ".claude/commands"))
+			expectIs(t, "commands/ is left", err == nil, false)
+			expectIn(t, "uninstall", output, "ccc: kept; to remove it too: ccc uninstall --purge\n")
+			expectIn(t, "a second uninstall", box.ccc("uninstall"), nothingThere)
+			expectIs(t, "settings.json behind a second uninstall", box.settings(), after)
 		})
 	}
 }
@@ -495,16 +515,18 @@ func TestUninstallAfterEdits(t *testing.T) {
 		between func(*sandbox)
 		want    string
 	}{
-		"launched_by_older":   {"{}", then(moved, replace(`"timeout": 600`, `"timeout": 60`), launch), "{}"},
-		"other_ccc":           {"{}", moved, "{}"},
-		"own_hook_beside":     {noFile, replace(`"Stop": [`, `"Stop": [{"hooks": []},`), `{"hooks":{"Stop":[{"hooks":[]}]}}`},
-		"own_key_unchanged":   {`{"disableAllHooks":false}`, launch, `{"disableAllHooks":false}`},
-		"own_hook_in_a_group": {"{}", then(minify, replace(`"UserPromptSubmit":[{"hooks":[`, `"UserPromptSubmit":[{"hooks":[{"a":1},`)), `{"hooks":{"UserPromptSubmit":[{"hooks":[{"a":1}]}]}}`},
-		"own_key_first":       {noFile, replace("{\n  \"disable", "{\n  \"model\": \"opus\",\n  \"disable"), `{"model":"opus"}`},
-		"muted_since":         {"{}", muted, `{"disableAllHooks":true}`},
-		"hooks_removed":       {`{"hooks":{}}`, then(write(".claude/settings.json", `{"a":1}`), launch), `{"a":1}`},
-		"rewritten":           {`{"allowManagedHooksOnly":true, "a":[ 1 ]}`, minify, `{"allowManagedHooksOnly":true,"a":[1]}`},
-		"record_broken":       {`{"a":1}`, write(".claude/.ccc-installed.json", "{"), `{"a":1,` + unmuted + `}`},
+		"launched_by_older": {"{}", then(moved, replace(`"timeout": 600`, `"timeout": 60`), launch), "{}"},
+		"other_ccc":         {"{}", moved, "{}"},
+		"own_hook_beside":   {noFile, replace(`"Stop": [`, `"Stop": [{"hooks": []},`), `{"hooks":{"Stop":[{"hooks":[]}]}}`},
+		"own_key_unchanged": {`{"disableAllHooks":false}`, launch, `{"disableAllHooks":false}`},
+		"own_hook_in_a_group": {"{}",
+			then(minify, replace(`"UserPromptSubmit":[{"hooks":[`, `"UserPromptSubmit":[{"hooks":[{"a":1},`)),
+			`{"hooks":{"UserPromptSubmit":[{"hooks":[{"a":1}]}]}}`},
+		"own_key_first": {noFile, replace("{\n  \"disable", "{\n  \"model\": \"opus\",\n  \"disable"), `{"model":"opus"}`},
+		"muted_since":   {"{}", muted, `{"disableAllHooks":true}`},
+		"hooks_removed": {`{"hooks":{}}`, then(write(".claude/settings.json", `{"a":1}`), launch), `{"a":1}`},
+		"rewritten":     {`{"allowManagedHooksOnly":true, "a":[ 1 ]}`, minify, `{"allowManagedHooksOnly":true,"a":[1]}`},
+		"record_broken": {`{"a":1}`, write(".claude/.ccc-installed.json", "{"), `{"a":1,` + unmuted + `}`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			box := newFakeBox(t)
@@ -523,18 +545,17 @@ func TestUninstallOlderRecord(t *testing.T) {
 	box := newFakeBox(t)
 	box.setSettings(`{"disableAllHooks":false,"model":"m","hooks":{"Stop":[{"hooks":[{"type":"command","command":"/old/ccc supervisor-hook"}]}]}}`)
 	box.write(".claude/SUPERVISOR.md", 0o600, "as 1.2 wrote it")
-	box.write(".claude/.ccc-installed.json", 0o600, fmt.Sprintf(`{"places":[{"path":["model"],"raw":null,"wrote":"x"},{"path":["disableAllHooks"],"raw":"true","wrote":%q},`+
-		`{"path":["hooks"],"raw":null}],"files":{%q:%q}}`, checksum([]byte("false")), filepath.Join(box.home, ".claude/SUPERVISOR.md"), checksum([]byte("as 1.2 wrote it"))))
-	if box.prepare(); box.read(".claude/SUPERVISOR.md") != defaultPrompt.zh {
-		t.Error("SUPERVISOR.md does not follow")
-	}
+	box.write(".claude/.ccc-installed.json", 0o600, fmt.Sprintf(`{"places":[{"path":["model"],"raw":null,"wrote":"x"},`+
+		`{"path":["disableAllHooks"],"raw":"true","wrote":%q},{"path":["hooks"],"raw":null}],"files":{%q:%q}}`,
+		checksum([]byte("false")), filepath.Join(box.home, ".claude/SUPERVISOR.md"), checksum([]byte("as 1.2 wrote it"))))
+	box.prepare()
+	expectIs(t, "SUPERVISOR.md", box.read(".claude/SUPERVISOR.md"), defaultPrompt.zh)
 	record := box.read(".claude/.ccc-installed.json")
-	if expectIn(t, "the record", record, `"added":["allowManagedHooksOnly"]`); strings.Contains(record, "places") {
-		t.Errorf("the record is %s", record)
-	}
-	if box.ccc("uninstall"); box.settings() != `{"disableAllHooks":false,"model":"m"}` || box.read(".claude/SUPERVISOR.md") != "" {
-		t.Errorf("it is %s, and there are %q", box.settings(), box.files())
-	}
+	expectIn(t, "the record", record, `"added":["allowManagedHooksOnly"]`)
+	expectNotIn(t, "the record", record, "places")
+	box.ccc("uninstall")
+	expectIs(t, "settings.json behind uninstall", box.settings(), `{"disableAllHooks":false,"model":"m"}`)
+	expectIs(t, "SUPERVISOR.md behind uninstall", box.read(".claude/SUPERVISOR.md"), "")
 }
 
 // What ccc.json has filled in is the user's own wish, and stays. No value of it stands in the record.
@@ -570,8 +591,10 @@ func TestUninstallStopped(t *testing.T) {
 		damage          func(*sandbox)
 		command, stderr string
 	}{
-		{broken, "uninstall --purge", "settings.json: line 2, column 14: a comma too many"}, {broken, "--supervisor -p x", "settings.json: line 2, column 14: a comma too many"},
-		{unreadable, "uninstall", ".ccc-installed.json"}, {unreadable, "--supervisor -p x", ".ccc-installed.json"},
+		{broken, "uninstall --purge", "settings.json: line 2, column 14: a comma too many"},
+		{broken, "--supervisor -p x", "settings.json: line 2, column 14: a comma too many"},
+		{unreadable, "uninstall", ".ccc-installed.json"},
+		{unreadable, "--supervisor -p x", ".ccc-installed.json"},
 	} {
 		box := newFakeBox(t)
 		box.prepare()
@@ -755,11 +778,21 @@ func TestSettingsSource(t *testing.T) {
 	if runtime.GOOS == "linux" {
 		expectIs(t, "the administrator's file", managedSettings, "/etc/claude-code/managed-settings.json")
 	}
-	for args, want := range map[string]string{"--x=1": "1", "--x 1": "1", "--x 1 --x=2": "2", "--x=1 --x 2": "2", "--x=1 --x=2": "2", "a --x 1 b": "1", "--x": "", "-- --x 1": "", "--x 1 -- --x 2": "1", "--xy 1": ""} {
+	for args, want := range map[string]string{
+		"--x=1":          "1",
+		"--x 1":          "1",
+		"--x 1 --x=2":    "2",
+		"--x=1 --x 2":    "2",
+		"--x=1 --x=2":    "2",
+		"a --x 1 b":      "1",
+		"--x":            "",
+		"-- --x 1":       "",
+		"--x 1 -- --x 2": "1",
+		"--xy 1":         "",
+	} {
 		value, ok := lastValue(strings.Fields(args), "--x")
-		if value != want || ok != (want != "") {
-			t.Errorf("%s: %q %v, want %q", args, value, ok, want)
-		}
+		expectIs(t, args, value, want)
+		expectIs(t, args+": there is one", ok, want != "")
 	}
 }
 
@@ -767,27 +800,40 @@ func TestSettingsSource(t *testing.T) {
 func TestSettingsFound(t *testing.T) {
 	d := dirs{claude: t.TempDir(), self: "/bin/ccc"}
 	t.Setenv("PATH", "")
-	for text, want := range map[string]string{
-		noFile: "[] [Stop PreToolUse UserPromptSubmit SessionStart] map[]", "{}": "[] [Stop PreToolUse UserPromptSubmit SessionStart] map[]",
-		complete: "[/bin/ccc /bin/ccc /bin/ccc /bin/ccc] [] map[PreToolUse:10m0s SessionStart:10s Stop:10m0s UserPromptSubmit:10s]",
-		strings.Replace(complete, "AskUserQuestion", "Bash", 1):                            "[/bin/ccc /bin/ccc /bin/ccc /bin/ccc] [PreToolUse] map[PreToolUse:10m0s SessionStart:10s Stop:10m0s UserPromptSubmit:10s]",
-		strings.Replace(complete, `"timeout":600`, `"timeout":0.5`, 1):                     "[/bin/ccc /bin/ccc /bin/ccc /bin/ccc] [] map[PreToolUse:10m0s SessionStart:10s Stop:500ms UserPromptSubmit:10s]",
-		strings.Replace(complete, `"timeout":600`, `"timeout":"no"`, 1):                    "[/bin/ccc /bin/ccc /bin/ccc /bin/ccc] [] map[PreToolUse:10m0s SessionStart:10s Stop:0s UserPromptSubmit:10s]",
-		strings.Replace(complete, `"Stop":[`, `"Stop":[{"hooks":[]},`, 1):                  "[/bin/ccc /bin/ccc /bin/ccc /bin/ccc] [] map[PreToolUse:10m0s SessionStart:10s Stop:10m0s UserPromptSubmit:10s]",
-		strings.Replace(complete, `/bin/ccc supervisor-hook`, `/o/ccc status`, 1):          "[/bin/ccc /bin/ccc /bin/ccc] [Stop] map[PreToolUse:10m0s SessionStart:10s UserPromptSubmit:10s]",
-		strings.Replace(complete, `/bin/ccc supervisor-hook`, `/o/ccc supervisor-hook`, 1): "[/o/ccc /bin/ccc /bin/ccc /bin/ccc] [] map[PreToolUse:10m0s SessionStart:10s Stop:10m0s UserPromptSubmit:10s]",
+	changed := func(old, new string) string { return strings.Replace(complete, old, new, 1) }
+	const four = "/bin/ccc /bin/ccc /bin/ccc /bin/ccc"
+	const usual = "PreToolUse:10m0s SessionStart:10s Stop:10m0s UserPromptSubmit:10s"
+	for name, test := range map[string]struct{ text, programs, missing, timeouts string }{
+		"no file":  {noFile, "", "Stop PreToolUse UserPromptSubmit SessionStart", ""},
+		"no hooks": {"{}", "", "Stop PreToolUse UserPromptSubmit SessionStart", ""},
+		"all":      {complete, four, "", usual},
+		"of another tool": {changed("AskUserQuestion", "Bash"),
+			four, "PreToolUse", usual},
+		"ended after half a second": {changed(`"timeout":600`, `"timeout":0.5`),
+			four, "", strings.Replace(usual, "Stop:10m0s", "Stop:500ms", 1)},
+		"ended after a word": {changed(`"timeout":600`, `"timeout":"no"`),
+			four, "", strings.Replace(usual, "Stop:10m0s", "Stop:0s", 1)},
+		"behind an empty group": {changed(`"Stop":[`, `"Stop":[{"hooks":[]},`),
+			four, "", usual},
+		"another command of ccc's": {changed(`/bin/ccc supervisor-hook`, `/o/ccc status`),
+			"/bin/ccc /bin/ccc /bin/ccc", "Stop", strings.Replace(usual, "Stop:10m0s ", "", 1)},
+		"another ccc": {changed(`/bin/ccc supervisor-hook`, `/o/ccc supervisor-hook`),
+			"/o/ccc /bin/ccc /bin/ccc /bin/ccc", "", usual},
 	} {
 		os.Remove(d.settingsFile())
-		if text != noFile {
-			check(t, os.WriteFile(d.settingsFile(), []byte(text), 0o600))
+		if test.text != noFile {
+			check(t, os.WriteFile(d.settingsFile(), []byte(test.text), 0o600))
 		}
 		found, err := findHooks(d)
-		expectIs(t, text, fmt.Sprint(found.programs, " ", found.missing, " ", found.timeouts, " ", err), want+" <nil>")
+		check(t, err)
+		expectIs(t, name+": the programs", fmt.Sprint(found.programs), "["+test.programs+"]")
+		expectIs(t, name+": what is missing", fmt.Sprint(found.missing), "["+test.missing+"]")
+		expectIs(t, name+": the timeouts", fmt.Sprint(found.timeouts), "map["+test.timeouts+"]")
 	}
 	check(t, os.WriteFile(d.settingsFile(), []byte("{"), 0o600))
-	if _, err := findHooks(d); err == nil || !strings.Contains(err.Error(), d.settingsFile()+": line 1, column 2") || failureOf(err).hint != editHint(d.settingsFile()) {
-		t.Errorf("a file that is no JSON: %v", err)
-	}
+	_, err := findHooks(d)
+	expectError(t, "a file that is no JSON", err, d.settingsFile()+": line 1, column 2")
+	expectIs(t, "the hint of a file that is no JSON", failureOf(err).hint, editHint(d.settingsFile()))
 	check(t, errors.Join(os.Remove(d.settingsFile()), os.Mkdir(d.settingsFile(), 0o700)))
 	if _, err := findHooks(d); err == nil {
 		t.Error("a file that can't be read is told by nobody")
@@ -806,7 +852,13 @@ func TestInstalledRecord(t *testing.T) {
 		check(t, err)
 		expectIs(t, path, info.Mode().Perm(), want)
 	}
-	for text, want := range map[string]string{`{"files":{"a":"1"},"added":["b"]}`: "map[a:1] [b]", `{"files":{"a":"1"},"added":5}`: "map[] []", "{": "map[] []", "": "map[] []", `{"added":["b"]}`: "map[] [b]"} {
+	for text, want := range map[string]string{
+		`{"files":{"a":"1"},"added":["b"]}`: "map[a:1] [b]",
+		`{"added":["b"]}`:                   "map[] [b]",
+		`{"files":{"a":"1"},"added":5}`:     "map[] []",
+		"{":                                 "map[] []",
+		"":                                  "map[] []",
+	} {
 		check(t, os.WriteFile(d.installedFile(), []byte(text), 0o600))
 		in, err := readInstallation(d)
 		expectIs(t, text, fmt.Sprint(in.Files, " ", in.Added, " ", err), want+" <nil>")
@@ -936,17 +988,24 @@ func TestInstalledRemoved(t *testing.T) {
 // Uninstalling takes out ccc's entries and, of the keys that ccc has added, those that are as it added them.
 func TestSettingsUninstalled(t *testing.T) {
 	only := `{"hooks":{"Stop":[` + stopGroup + `]}}`
-	for _, test := range []struct{ before, added, want string }{
-		{only, "", "{}"}, {complete, "", "{" + unmuted + "}"}, {complete, "disableAllHooks allowManagedHooksOnly", "{}"}, {complete, "disableAllHooks model", `{"allowManagedHooksOnly":false}`},
-		{strings.Replace(complete, "false", "true", 1), "disableAllHooks", strings.Replace("{"+unmuted+"}", "false", "true", 1)},
-		{`{"model":false,` + only[1:], "model", `{"model":false}`}, {`{"a":1}`, "disableAllHooks", `{"a":1}`},
-		{strings.Replace(only, stopGroup, sayDoneGroup+","+stopGroup+","+sayDoneGroup, 1), "", `{"hooks":{"Stop":[` + sayDoneGroup + "," + sayDoneGroup + `]}}`},
+	mutes := func(text string) string { return strings.Replace(text, "false", "true", 1) }
+	for name, test := range map[string]struct{ before, added, want string }{
+		"a hook":                 {only, "", "{}"},
+		"keys of the user's":     {complete, "", "{" + unmuted + "}"},
+		"keys that ccc added":    {complete, "disableAllHooks allowManagedHooksOnly", "{}"},
+		"one that ccc added":     {complete, "disableAllHooks model", `{"allowManagedHooksOnly":false}`},
+		"one changed since":      {mutes(complete), "disableAllHooks", mutes("{" + unmuted + "}")},
+		"one that ccc can't add": {`{"model":false,` + only[1:], "model", `{"model":false}`},
+		"nothing of ccc's":       {`{"a":1}`, "disableAllHooks", `{"a":1}`},
+		"between the user's hooks": {
+			strings.Replace(only, stopGroup, sayDoneGroup+","+stopGroup+","+sayDoneGroup, 1), "",
+			`{"hooks":{"Stop":[` + sayDoneGroup + "," + sayDoneGroup + `]}}`},
 	} {
 		e, err := editSettings([]byte(test.before))
 		check(t, err)
 		e.uninstall("/bin/ccc", strings.Fields(test.added))
-		expectIs(t, test.before, minified(string(e.text)), test.want)
-		expectIs(t, "is changed", e.isChanged(), test.before != test.want)
+		expectIs(t, name, minified(string(e.text)), test.want)
+		expectIs(t, name+": it is changed", e.isChanged(), test.before != test.want)
 	}
 }
 

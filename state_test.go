@@ -101,7 +101,16 @@ func TestSweepAfterReview(t *testing.T) {
 // Whatever a value is, a record of the log stays on its line, and the value can be told from what is around it.
 func TestStateLog(t *testing.T) {
 	d := stateDir(t.TempDir())
-	for value, want := range map[string]string{"plain-1/2": "plain-1/2", "": `""`, "a b": `"a b"`, "a\nb": `"a\nb"`, `a"b`: `"a\"b"`, "a\u2028b": `"a\u2028b"`, "a\x7fb": `"a\x7fb"`, "审查": "审查"} {
+	for value, want := range map[string]string{
+		"plain-1/2": "plain-1/2",
+		"审查":        "审查",
+		"":          `""`,
+		"a b":       `"a b"`,
+		"a\nb":      `"a\nb"`,
+		`a"b`:       `"a\"b"`,
+		"a\u2028b":  `"a\u2028b"`,
+		"a\x7fb":    `"a\x7fb"`,
+	} {
 		os.Remove(d.logFile())
 		check(t, d.log("event", "first", value, "second", 2))
 		text, _ := os.ReadFile(d.logFile())
@@ -278,11 +287,32 @@ func TestStateNames(t *testing.T) {
 func TestStateOwner(t *testing.T) {
 	long := strings.Repeat("a", 128)
 	for name, want := range map[string]string{
-		"supervisor-a.json": "a true", "supervisor-a.json.bad": "a true", "supervisor-a-output.jsonl": "a true", "supervisor-a-review.jsonl": "a true",
-		"supervisor-a-events.jsonl": "a true", "supervisor-a-feedback.txt": "a true", "supervisor-A.b_c-1.json": "A.b_c-1 true", "supervisor-" + long + ".json": long + " true",
-		"supervisor-" + long + "a.json": " false", "supervisor-.json": " false", "supervisor--a.json": " false", "supervisor-a b.json": " false", "supervisor-a.jsonx": " false", "xsupervisor-a.json": " false",
-		"hook-invocation.log": " true", "hook-invocation.log.1": " true", "state.lock": " true", ".a.ccc-tmp": " false", ".supervisor-a.json.ccc-tmp": "a true",
-		"client-1.json": " true", "background-1-settings.json": " true", "supervisor-a-prompt": " true", "notes.txt": " false",
+		// A session's.
+		"supervisor-a.json":            "a true",
+		"supervisor-a.json.bad":        "a true",
+		"supervisor-a-output.jsonl":    "a true",
+		"supervisor-a-review.jsonl":    "a true",
+		"supervisor-a-events.jsonl":    "a true",
+		"supervisor-a-feedback.txt":    "a true",
+		".supervisor-a.json.ccc-tmp":   "a true",
+		"supervisor-A.b_c-1.json":      "A.b_c-1 true",
+		"supervisor-" + long + ".json": long + " true",
+		// ccc's own.
+		"hook-invocation.log":        " true",
+		"hook-invocation.log.1":      " true",
+		"state.lock":                 " true",
+		"client-1.json":              " true",
+		"background-1-settings.json": " true",
+		"supervisor-a-prompt":        " true",
+		// Somebody else's.
+		"supervisor-" + long + "a.json": " false",
+		"supervisor-.json":              " false",
+		"supervisor--a.json":            " false",
+		"supervisor-a b.json":           " false",
+		"supervisor-a.jsonx":            " false",
+		"xsupervisor-a.json":            " false",
+		".a.ccc-tmp":                    " false",
+		"notes.txt":                     " false",
 	} {
 		session, isOurs := ownerOf(name)
 		expectIs(t, name, fmt.Sprint(session, " ", isOurs), want)
@@ -588,6 +618,7 @@ func endOf(id string, o outcome) record {
 	return record{Kind: kindEnd, Event: eventStop, Review: id, outcome: o}
 }
 
+// promptOf is a prompt of the user's.
 func promptOf(text string) record { return record{Kind: kindPrompt, Prompt: text} }
 
 // What the records of a review make of it.
@@ -597,12 +628,22 @@ func TestHistory(t *testing.T) {
 	begun := beginOf("1")
 	begun.LastMessage, begun.Question, begun.Requests, begun.Project = "all done", "Which?", []string{"fix it"}, "/p"
 	call := func(kind, tool string) record { return record{Kind: kind, Review: "1", Tool: tool} }
-	h := toldHistory(t, s, promptOf("fix it"), begun, call(kindCall, "Read(a)"), call(kindRefused, "Read(a)"), call(kindCall, "Read(b)"), call(kindCall, "Read(c)"), call(kindRefused, "Read(none)"), call(kindCall, "Skill(x)"), call(kindError, "Skill(x)"),
-		record{Kind: kindRun, Review: "1", Command: "make"}, record{Kind: kindRun, Review: "lost", Command: "make"}, endOf("1", sentBack))
+	h := toldHistory(t, s, promptOf("fix it"), begun,
+		call(kindCall, "Read(a)"), call(kindRefused, "Read(a)"),
+		call(kindCall, "Read(b)"), call(kindCall, "Read(c)"), call(kindRefused, "Read(none)"),
+		call(kindCall, "Skill(x)"), call(kindError, "Skill(x)"),
+		record{Kind: kindRun, Review: "1", Command: "make"}, record{Kind: kindRun, Review: "lost", Command: "make"},
+		endOf("1", sentBack))
 	r := h.Reviews[0]
-	if len(h.Reviews) != 1 || r.LastMessage != "all done" || r.Question != "Which?" || r.newestRequest() != "fix it" || r.Verdict != verdictBlock || len(r.did.Runs) != 1 || h.project != "/p" || r.Ended.Sub(r.Begun) != 10*time.Second || !h.updated.Equal(r.Ended) {
-		t.Errorf("%+v", r)
-	}
+	expectIs(t, "the reviews", len(h.Reviews), 1)
+	expectIs(t, "the project", h.project, "/p")
+	expectIs(t, "what the agent had said", r.LastMessage, "all done")
+	expectIs(t, "what it had asked", r.Question, "Which?")
+	expectIs(t, "what the user had", r.newestRequest(), "fix it")
+	expectIs(t, "the verdict", r.Verdict, verdictBlock)
+	expectIs(t, "the runs", len(r.did.Runs), 1)
+	expectIs(t, "how long it took", r.Ended.Sub(r.Begun), 10*time.Second)
+	expectIs(t, "its end is the last of the session", h.updated.Equal(r.Ended), true)
 	expectEqual(t, "the calls", r.did.Tools, []string{"Read(b)", "Read(c)"})
 	expectEqual(t, "what was refused", r.did.Refused, []string{"Read(a)", "Read(none)"})
 	expectIs(t, "the present call", r.did.current, "")
@@ -616,17 +657,23 @@ func TestHistory(t *testing.T) {
 func TestHistoryOfOthers(t *testing.T) {
 	s := stateDir(t.TempDir()).session("a")
 	// What is no record counts for nothing.
-	check(t, os.WriteFile(s.timelineFile(), []byte(`{"time":"2030-01-01T00:00:00Z","project":"/old","max_iterations":3}`+"\n"+`{"kind":7,"project":"/old"}`+"\nnone"), 0o600))
+	others := `{"time":"2030-01-01T00:00:00Z","project":"/old","max_iterations":3}` + "\n" + `{"kind":7,"project":"/old"}` + "\nnone"
+	check(t, os.WriteFile(s.timelineFile(), []byte(others), 0o600))
 	old, err := s.readHistory()
-	if err != nil || old.project != "" || old.limit != 0 || len(old.Prompts)+len(old.Reviews)+len(old.Switches) != 0 || !old.updated.IsZero() {
-		t.Errorf("lines of others: %+v, %v", old, err)
-	}
+	check(t, err)
+	expectIs(t, "of others: the project", old.project, "")
+	expectIs(t, "of others: the limit", old.limit, 0)
+	expectIs(t, "of others: what counts", len(old.Prompts)+len(old.Reviews)+len(old.Switches), 0)
+	expectIs(t, "of others: it has no time", old.updated.IsZero(), true)
 	// Of ccc 1.x project and time count, which say whose session it is and how old.
 	check(t, os.WriteFile(s.timelineFile(), []byte(linesOf13("/old")), 0o600))
 	old, err = s.readHistory()
-	if err != nil || !old.hasOld || old.project != "/old" || old.limit != 0 || len(old.Prompts)+len(old.Reviews)+len(old.Switches) != 0 || old.updated.Year() != 2026 {
-		t.Errorf("lines of 1.3: %+v, %v", old, err)
-	}
+	check(t, err)
+	expectIs(t, "of 1.3: it has old lines", old.hasOld, true)
+	expectIs(t, "of 1.3: the project", old.project, "/old")
+	expectIs(t, "of 1.3: the limit", old.limit, 0)
+	expectIs(t, "of 1.3: what counts", len(old.Prompts)+len(old.Reviews)+len(old.Switches), 0)
+	expectIs(t, "of 1.3: the year", old.updated.Year(), 2026)
 	check(t, os.Remove(s.timelineFile()))
 	check(t, os.Mkdir(s.timelineFile(), 0o700))
 	if _, err := s.readHistory(); err == nil {

@@ -87,23 +87,27 @@ func TestStatusJSON(t *testing.T) {
 	one := sessions[1]
 	delete(one, "updated_at")
 	delete(one, "verdict_at")
-	want := map[string]any{"session_id": "0b6c3a52-51c8-4c5e-9a35-1f7d7c2e9f10", "project": "/home/you/项目/商城", "mode": "on", "observed": false, "count": 3.0, "request": "x",
-		"max_iterations": 20.0, "verdict": "allow", "reviews": 3.0, "failed_reviews": 1.0, "cost_usd": 0.3,
-		"tokens": map[string]any{"input_tokens": 0.0, "cache_read_input_tokens": 0.0, "cache_creation_input_tokens": 0.0, "output_tokens": 0.0}}
+	want := map[string]any{
+		"session_id": "0b6c3a52-51c8-4c5e-9a35-1f7d7c2e9f10", "project": "/home/you/项目/商城", "request": "x",
+		"mode": "on", "observed": false, "count": 3.0, "max_iterations": 20.0,
+		"verdict": "allow", "reviews": 3.0, "failed_reviews": 1.0, "cost_usd": 0.3,
+		"tokens": map[string]any{"input_tokens": 0.0, "cache_read_input_tokens": 0.0,
+			"cache_creation_input_tokens": 0.0, "output_tokens": 0.0},
+	}
 	if !reflect.DeepEqual(one, want) {
 		t.Errorf("got %v\nwant %v", one, want)
 	}
-	if sessions[2]["mode"] != "on" || sessions[3]["mode"] != "off" || sessions[4]["verdict_at"] != nil || sessions[4]["max_iterations"] != 10.0 {
-		t.Errorf("got %v", sessions)
-	}
+	expectIs(t, "the third's mode", sessions[2]["mode"], "on")
+	expectIs(t, "the fourth's mode", sessions[3]["mode"], "off")
+	expectIs(t, "the fifth's verdict_at", sessions[4]["verdict_at"], nil)
+	expectIs(t, "the fifth's max_iterations", sessions[4]["max_iterations"], 10.0)
 }
 
+// Where no session was supervised yet, status and log say how one is, and write nothing.
 func TestShowNothing(t *testing.T) {
 	box := newShowBox(t, 80)
 	for _, command := range []string{"status", "log"} {
-		if got := box.ccc(command); !strings.Contains(got, "还没有受监督的会话") || !strings.Contains(got, "ccc --supervisor") {
-			t.Errorf("%s: %s", command, got)
-		}
+		expectIn(t, command, box.ccc(command), "还没有受监督的会话", "ccc --supervisor")
 	}
 	expectIs(t, "the JSON", box.ccc("status", "--json")+box.run(10*time.Second, "", "ccc", "log", "--json").stdout, "[]\n")
 	if files := box.files(); len(files) != 0 {
@@ -116,9 +120,12 @@ func TestShowEscapes(t *testing.T) {
 	const evil = "\x1b[31m\x1b]0;title\a\u009b2J\r\b\x7f\u202e"
 	box := newShowBox(t, 60)
 	box.timelineOf(testSession, record{Time: ago(0), Kind: kindPrompt, Project: "/p\n" + evil, Prompt: "prompt" + evil},
-		record{Time: ago(0), Event: eventStop, Review: "r"}, record{Time: ago(0), Kind: kindCall, Review: "r", Tool: "Bash(" + evil + ")"},
-		record{Time: ago(0), Kind: kindRefused, Review: "r", Tool: "Read(" + evil + ")"}, record{Time: ago(0), Kind: kindWords, Review: "r", Words: "words" + evil},
-		record{Time: ago(0), Event: "Stop" + evil, Review: "r", Project: "/p\n" + evil, outcome: outcome{Verdict: "odd" + evil, Feedback: "feedback" + evil, Error: "error" + evil}})
+		record{Time: ago(0), Event: eventStop, Review: "r"},
+		record{Time: ago(0), Kind: kindCall, Review: "r", Tool: "Bash(" + evil + ")"},
+		record{Time: ago(0), Kind: kindRefused, Review: "r", Tool: "Read(" + evil + ")"},
+		record{Time: ago(0), Kind: kindWords, Review: "r", Words: "words" + evil},
+		record{Time: ago(0), Event: "Stop" + evil, Review: "r", Project: "/p\n" + evil,
+			outcome: outcome{Verdict: "odd" + evil, Feedback: "feedback" + evil, Error: "error" + evil}})
 	box.vars = append(box.vars, "CCC_SUPERVISOR=1")
 	line := box.run(10*time.Second, `{"session_id":"`+testSession+`"}`, "ccc", "statusline")
 	log := box.ccc("log", testSession)
@@ -150,13 +157,21 @@ func TestVerdictCommand(t *testing.T) {
 	late.Process = self.name
 	slept := late // a laptop slept: its time is over
 	slept.Deadline = ago(time.Hour)
-	known := map[string]any{"prompt": record{Kind: kindPrompt, Prompt: "x"}, "off": record{Kind: kindSwitch, Mode: "off"}, "torn": `{"kind":"end","event":"Stop","verd`,
-		"begun": begun(eventStop, time.Hour), "question-begun": begun(eventPreToolUse, time.Hour), "killed": begun(eventStop, -time.Minute), "late": late, "slept": slept,
-		"by-hand-begun": record{Event: eventReview, Review: "h", Process: self.name, Deadline: ago(-time.Hour)},
-		"h-block":       record{Event: eventReview, Review: "h", outcome: outcome{Verdict: verdictBlock, Feedback: "no"}},
-		"r-allow":       record{Event: eventStop, Review: "r", outcome: outcome{Verdict: verdictAllow}},
-		"h-allow":       record{Event: eventReview, Review: "h", outcome: outcome{Verdict: verdictAllow}},
-		"r-block":       record{Event: eventStop, Review: "r", outcome: outcome{Verdict: verdictBlock, Feedback: "no"}}}
+	known := map[string]any{ // the words of the timelines below, with one for each verdict, see there
+		"prompt":         record{Kind: kindPrompt, Prompt: "x"},
+		"off":            record{Kind: kindSwitch, Mode: "off"},
+		"torn":           `{"kind":"end","event":"Stop","verd`,
+		"begun":          begun(eventStop, time.Hour),
+		"question-begun": begun(eventPreToolUse, time.Hour),
+		"killed":         begun(eventStop, -time.Minute),
+		"late":           late,
+		"slept":          slept,
+		"by-hand-begun":  record{Event: eventReview, Review: "h", Process: self.name, Deadline: ago(-time.Hour)},
+		"h-block":        record{Event: eventReview, Review: "h", outcome: outcome{Verdict: verdictBlock, Feedback: "no"}},
+		"r-allow":        record{Event: eventStop, Review: "r", outcome: outcome{Verdict: verdictAllow}},
+		"h-allow":        record{Event: eventReview, Review: "h", outcome: outcome{Verdict: verdictAllow}},
+		"r-block":        record{Event: eventStop, Review: "r", outcome: outcome{Verdict: verdictBlock, Feedback: "no"}},
+	}
 	for _, of := range []verdict{verdictAllow, verdictBlock, verdictFailed, verdictLimit, verdictCancelled, "odd"} {
 		for event, prefix := range map[string]verdict{eventStop: "", eventPreToolUse: "question-", eventReview: "by-hand-"} {
 			known[string(prefix+of)] = record{Event: event, outcome: outcome{Verdict: of}}
@@ -211,9 +226,9 @@ func TestVerdictCommand(t *testing.T) {
 				}
 			}
 			box.timelineOf(testSession, records...)
-			if got := box.run(10*time.Second, "", "ccc", "verdict", testSession[:6]); got.code != test.code || got.stdout != test.want+"\n" || got.stderr == "" {
-				t.Errorf("got %+v, want %s and exit %d", got, test.want, test.code)
-			}
+			got := box.run(10*time.Second, "", "ccc", "verdict", testSession[:6])
+			expectEnd(t, "the verdict", got, test.code, test.want+"\n", "")
+			expectIs(t, "something is on stderr", got.stderr != "", true)
 		})
 	}
 }
@@ -228,19 +243,25 @@ func TestVerdictReasons(t *testing.T) {
 	expectIs(t, "how many words there are", len(verdictCodes), 8)
 	speakIn(t, english)
 	end := func(v verdict, feedback, failed string) record {
-		return record{Time: ago(3 * time.Minute), Kind: kindEnd, Event: eventStop, Review: string(v), Iteration: 2, Limit: 3, outcome: outcome{Verdict: v, Feedback: feedback, Error: failed}}
+		return record{Time: ago(3 * time.Minute), Kind: kindEnd, Event: eventStop, Review: string(v),
+			Iteration: 2, Limit: 3, outcome: outcome{Verdict: v, Feedback: feedback, Error: failed}}
 	}
+	runs := record{Time: ago(12 * time.Second), Kind: kindBegin, Event: eventStop, Review: "r",
+		Iteration: 2, Limit: 3, Deadline: ago(-time.Hour)}
+	const atLimit = "The limit of 3 reviews is reached; there are no more for this request (3 minutes ago)"
 	for name, c := range map[string]struct {
 		records []record
 		want    string
 	}{
-		"approved":            {[]record{end(verdictAllow, "", "")}, "Review 2/3 approved 3 minutes ago; there is no git repository, so the verdict alone counts, until the next prompt"},
-		"sent back":           {[]record{end(verdictBlock, "add tests", "")}, "Review 2/3 sent back 3 minutes ago: add tests"},
-		"not reviewed":        {[]record{end(verdictFailed, "", "overloaded")}, "No review 3 minutes ago: overloaded"},
-		"cancelled":           {[]record{end(verdictCancelled, "", "Esc")}, "Review 2/3 cancelled 3 minutes ago: Esc"},
-		"the limit":           {[]record{end(verdictBlock, "add tests", ""), end(verdictLimit, "", "")}, "The limit of 3 reviews is reached; there are no more for this request (3 minutes ago)\nThe last feedback is still open: add tests"},
-		"the limit, no words": {[]record{end(verdictAllow, "", ""), end(verdictLimit, "", "")}, "The limit of 3 reviews is reached; there are no more for this request (3 minutes ago)"},
-		"a review that runs":  {[]record{{Time: ago(12 * time.Second), Kind: kindBegin, Event: eventStop, Review: "r", Iteration: 2, Limit: 3, Deadline: ago(-time.Hour)}}, "Review 2/3 has been running for 12."},
+		"approved": {[]record{end(verdictAllow, "", "")},
+			"Review 2/3 approved 3 minutes ago; there is no git repository, so the verdict alone counts, until the next prompt"},
+		"sent back":    {[]record{end(verdictBlock, "add tests", "")}, "Review 2/3 sent back 3 minutes ago: add tests"},
+		"not reviewed": {[]record{end(verdictFailed, "", "overloaded")}, "No review 3 minutes ago: overloaded"},
+		"cancelled":    {[]record{end(verdictCancelled, "", "Esc")}, "Review 2/3 cancelled 3 minutes ago: Esc"},
+		"the limit": {[]record{end(verdictBlock, "add tests", ""), end(verdictLimit, "", "")},
+			atLimit + "\nThe last feedback is still open: add tests"},
+		"the limit, no words": {[]record{end(verdictAllow, "", ""), end(verdictLimit, "", "")}, atLimit},
+		"a review that runs":  {[]record{runs}, "Review 2/3 has been running for 12."}, // and some tenths
 		"an odd word":         {[]record{end("odd", "", "")}, "Review 2/3 odd 3 minutes ago"},
 		"a prompt during the review": {
 			[]record{{Time: ago(5 * time.Minute), Kind: kindBegin, Event: eventStop, Review: "block"},
@@ -249,12 +270,22 @@ func TestVerdictReasons(t *testing.T) {
 	} {
 		h := historyOf(c.records...)
 		s := sessionReview{review: h.Reviews[len(h.Reviews)-1], history: h}
-		if got := strings.Join(s.reasonLines(s.answer(t.Context(), nil)), "\n"); !strings.HasPrefix(got, c.want) || name != "a review that runs" && got != c.want {
-			t.Errorf("%s: %q, want %q", name, got, c.want)
+		got := strings.Join(s.reasonLines(s.answer(t.Context(), nil)), "\n")
+		if name == "a review that runs" {
+			expectPrefix(t, name, got, c.want)
+		} else {
+			expectIs(t, name, got, c.want)
 		}
 	}
-	for passed, want := range map[time.Duration]string{-time.Hour: "just now", 59 * time.Second: "just now", time.Minute: "1 minute ago", 59*time.Minute + 59*time.Second: "59 minutes ago",
-		time.Hour: "1 hour ago", 47 * time.Hour: "1 day ago", 48 * time.Hour: "2 days ago"} {
+	for passed, want := range map[time.Duration]string{
+		-time.Hour:                      "just now",
+		59 * time.Second:                "just now",
+		time.Minute:                     "1 minute ago",
+		59*time.Minute + 59*time.Second: "59 minutes ago",
+		time.Hour:                       "1 hour ago",
+		47 * time.Hour:                  "1 day ago",
+		48 * time.Hour:                  "2 days ago",
+	} {
 		expectIs(t, passed, howLongAgo(time.Now().Add(-passed)), want)
 	}
 }
@@ -266,9 +297,9 @@ func TestVerdictOfTree(t *testing.T) {
 	expect := func(args, stdout, stderr string, code int) {
 		t.Helper()
 		got := box.run(10*time.Second, "", append([]string{"ccc", "verdict"}, strings.Fields(args)...)...)
-		if got.code != code || got.stdout != stdout || !strings.HasPrefix(got.stderr, stderr) || got.stderr == "" {
-			t.Errorf("verdict %s: %+v", args, got)
-		}
+		expectEnd(t, "verdict "+args, got, code, stdout, "")
+		expectPrefix(t, "verdict "+args+": stderr", got.stderr, stderr)
+		expectIs(t, "verdict "+args+": something is on stderr", got.stderr != "", true)
 	}
 	nobody := "这个工作树里还没有审查过任何会话：" + box.work + "\n"
 	const alone = "审查：通过（1 小时前）；这里没有 git 仓库，只看判定本身"
@@ -287,7 +318,9 @@ func TestVerdictOfTree(t *testing.T) {
 	expect("aa-old", "allow\n", alone, 0) // the whole name of one, the beginning of another
 	expect("aa", "", "ccc: \"aa\" is the beginning of 3 sessions\n", 2)
 	// The end counts, not the begin; one that runs is the last, whenever it began.
-	box.timelineOf("b1", record{Time: ago(3 * time.Hour), Kind: kindBegin, Review: "long", Event: eventStop}, func() record { r := stop(box.work, time.Minute, verdictBlock); r.Review = "long"; return r }())
+	long := stop(box.work, time.Minute, verdictBlock)
+	long.Review = "long"
+	box.timelineOf("b1", record{Time: ago(3 * time.Hour), Kind: kindBegin, Review: "long", Event: eventStop}, long)
 	expect("", "block\n", "审查：退回（1 分钟前）", 1)
 	_, self := processInfo(os.Getpid())
 	running := stop(box.work, 90*time.Minute, "")
@@ -438,8 +471,8 @@ func TestStatusReviewing(t *testing.T) {
 	box.vars = append(box.vars, "LANG=en", "CCC_SUPERVISOR=1")
 	box.installHooks()
 	box.write(statePath, 0o600, stateText(testSession, 2, ""))
-	begun := record{Time: ago(12 * time.Second), Event: eventStop, Project: box.work, Review: "r", Process: "1-2-of-another-namespace", Deadline: ago(-time.Minute),
-		Iteration: 2, Limit: 10}
+	begun := record{Time: ago(12 * time.Second), Event: eventStop, Project: box.work, Review: "r",
+		Process: "1-2-of-another-namespace", Deadline: ago(-time.Minute), Iteration: 2, Limit: 10}
 	records := []any{record{Time: ago(time.Hour), Kind: kindPrompt, Project: box.work, Prompt: "mend it\nall"},
 		record{Time: ago(time.Minute), Event: eventStop, Iteration: 1, Limit: 10, outcome: outcome{Verdict: verdictBlock}}, begun}
 	box.timelineOf(testSession, records...)
@@ -476,8 +509,9 @@ func TestStatusReviewing(t *testing.T) {
 		expect(step.doing)
 	}
 	// After off no verdict is shown.
-	box.timelineOf(testSession, record{Time: ago(time.Second), Event: eventStop, Project: box.work, Iteration: 1, Limit: 10, outcome: outcome{Verdict: verdictAllow}},
-		record{Time: ago(0), Kind: kindSwitch, Mode: "off"})
+	approved := record{Time: ago(time.Second), Event: eventStop, Project: box.work, Iteration: 1, Limit: 10}
+	approved.Verdict = verdictAllow
+	box.timelineOf(testSession, approved, record{Time: ago(0), Kind: kindSwitch, Mode: "off"})
 	expectIn(t, "status after off", box.ccc("status", "--json"), `"verdict":"",`, `"reviews":1,`)
 }
 
@@ -486,7 +520,8 @@ func TestStatusReviewing(t *testing.T) {
 func TestStatusMonth(t *testing.T) {
 	box := newShowBox(t, 80)
 	end := func(age time.Duration, event string, v verdict, cost, seconds float64) record {
-		return record{Time: ago(age), Event: event, Project: box.work, Iteration: 1, Limit: 10, outcome: outcome{Verdict: v, CostUSD: cost, DurationSeconds: seconds}}
+		return record{Time: ago(age), Event: event, Project: box.work, Iteration: 1, Limit: 10,
+			outcome: outcome{Verdict: v, CostUSD: cost, DurationSeconds: seconds}}
 	}
 	const day = 24 * time.Hour
 	last := func(locale string) string {
@@ -504,8 +539,12 @@ func TestStatusMonth(t *testing.T) {
 	box.timelineOf("one", end(time.Hour, eventStop, verdictAllow, 0, 1))
 	expectIs(t, "one of an unknown cost", last("en"), "1 review in 30 days: 0 sent back, 1 min")
 	expectIs(t, "one, in Chinese", last("zh"), "30 天内 1 次审查：退回 0 次，1 分钟")
-	box.timelineOf("month", end(31*day, eventStop, verdictBlock, 5, 500), end(29*day, eventStop, verdictBlock, 1, 600), end(day, eventPreToolUse, verdictBlock, 0, 30),
-		end(time.Hour, eventReview, verdictAllow, 0.25, 100), end(time.Minute, eventStop, verdictCancelled, 0.5, 60),
+	box.timelineOf("month",
+		end(31*day, eventStop, verdictBlock, 5, 500), // too old
+		end(29*day, eventStop, verdictBlock, 1, 600),
+		end(day, eventPreToolUse, verdictBlock, 0, 30),
+		end(time.Hour, eventReview, verdictAllow, 0.25, 100),
+		end(time.Minute, eventStop, verdictCancelled, 0.5, 60),
 		record{Time: ago(time.Second), Event: eventStop, Project: box.work, Process: "1-2-of-another-namespace", Deadline: ago(-time.Hour)})
 	for i := range statusRows {
 		box.timelineOf(fmt.Sprintf("more%02d", i), end(2*day, eventStop, verdictFailed, 0.01, 9))
@@ -527,9 +566,10 @@ func TestStatusMany(t *testing.T) {
 			box.vars = append(box.vars, fmt.Sprintf("COLUMNS=%d", columns))
 			got := box.ccc(append([]string{"status"}, strings.Fields(args)...)...)
 			expectWidth(t, got, columns)
-			if strings.Count(got, "  task ") != want || strings.Count(got, "\n") != want+2+map[string]int{"": 1}[args] || strings.Contains(got, "5 个会话") != (args == "") {
-				t.Errorf("%s, %d columns: %s", args, columns, got)
-			}
+			name := fmt.Sprintf("status %s in %d columns", args, columns)
+			others := map[string]int{"": 1}[args] // the line that counts those that are not listed
+			expectCounts(t, name, got, map[string]int{"  task ": want, "\n": want + 2 + others})
+			expectIs(t, name+": 5 others are counted", strings.Contains(got, "5 个会话"), args == "")
 		}
 	}
 	box.write(".claude/ccc/supervisor-session00.json", 0o600, stateText("session00", 1, stateOff))
@@ -599,36 +639,57 @@ func TestSummarize(t *testing.T) {
 	byHand.Event, byHand.Review, byHand.Requests = eventReview, "h", []string{"an old one", "of the review"}
 	begun := byHand
 	begun.outcome = outcome{}
-	s := add("one", end(verdictBlock, 5*time.Hour), end(verdictFailed, 4*time.Hour), end(verdictCancelled, 3*time.Hour), end(verdictLimit, 2*time.Hour), begun, byHand)
-	if s.Reviews != 4 || s.Failed != 1 || s.CostUSD != 0.5 || s.Tokens != (tokens{5, 10, 15, 20}) || s.Limit != 7 || s.Mode != "" || s.Project != "/p" || s.Request != "of the review" ||
-		s.Verdict != verdictAllow || !s.VerdictAt.Equal(byHand.Time) || !s.UpdatedAt.Equal(byHand.Time) || s.why != "" || s.number != "" || s.switched || s.err != nil {
-		t.Errorf("%+v", s)
-	}
+	s := add("one", end(verdictBlock, 5*time.Hour), end(verdictFailed, 4*time.Hour), end(verdictCancelled, 3*time.Hour),
+		end(verdictLimit, 2*time.Hour), begun, byHand)
+	expectIs(t, "the reviews", s.Reviews, 4)
+	expectIs(t, "the failed ones", s.Failed, 1)
+	expectIs(t, "the cost", s.CostUSD, 0.5)
+	expectIs(t, "the tokens", s.Tokens, tokens{5, 10, 15, 20})
+	expectIs(t, "the limit", s.Limit, 7)
+	expectIs(t, "the mode", s.Mode, "")
+	expectIs(t, "that it was switched", s.switched, false)
+	expectIs(t, "the project", s.Project, "/p")
+	expectIs(t, "the request", s.Request, "of the review")
+	expectIs(t, "the verdict", s.Verdict, verdictAllow)
+	expectIs(t, "the verdict is of the last", s.VerdictAt.Equal(byHand.Time), true)
+	expectIs(t, "the update is the last", s.UpdatedAt.Equal(byHand.Time), true)
+	expectIs(t, "why", s.why, "")
+	expectIs(t, "its number", s.number, "")
+	check(t, s.err)
 	s = add("one", record{Time: ago(0), Kind: kindPrompt, Prompt: "of the\nuser"})
-	if s.Request != "of the …" || s.Verdict != "" || s.VerdictAt != nil {
-		t.Errorf("%+v", s)
-	}
+	expectIs(t, "behind a prompt, the request", s.Request, "of the …")
+	expectIs(t, "behind a prompt, the verdict", s.Verdict, "")
+	expectIs(t, "behind a prompt, the verdict has a time", s.VerdictAt != nil, false)
 	failed := end(verdictFailed, 0)
 	failed.Error, failed.Iteration = "overloaded", 2
-	if s = add("one", failed); s.why != "overloaded" || s.number != " 2/7" || s.verdictText() != "未审成（overloaded）" {
-		t.Errorf("%+v", s)
-	}
+	s = add("one", failed)
+	expectIs(t, "of a failed one, why", s.why, "overloaded")
+	expectIs(t, "of a failed one, its number", s.number, " 2/7")
+	expectIs(t, "of a failed one, the verdict", s.verdictText(), "未审成（overloaded）")
 	long := s
 	long.why = strings.Repeat("x", 61)
 	expectIs(t, "a long reason", long.verdictText(), "未审成（"+strings.Repeat("x", 59)+"…）")
 	long.why = long.why[1:]
 	expectIs(t, "one that fits", long.verdictText(), "未审成（"+strings.Repeat("x", 60)+"）")
 	expectIs(t, "a short id", summary{Session: "abcdefghi"}.shortID()+summary{Session: "abc"}.shortID(), "abcdefghabc")
-	for age, want := range map[time.Duration]string{-time.Hour: "刚刚", 0: "刚刚", 50 * time.Second: "刚刚", time.Minute: "1 分钟前", 59 * time.Minute: "59 分钟前", time.Hour: "1 小时前",
-		23 * time.Hour: "23 小时前", 24 * time.Hour: "1 天前", 50 * time.Hour: "2 天前"} {
+	for age, want := range map[time.Duration]string{
+		-time.Hour:       "刚刚",
+		0:                "刚刚",
+		50 * time.Second: "刚刚",
+		time.Minute:      "1 分钟前",
+		59 * time.Minute: "59 分钟前",
+		time.Hour:        "1 小时前",
+		23 * time.Hour:   "23 小时前",
+		24 * time.Hour:   "1 天前",
+		50 * time.Hour:   "2 天前",
+	} {
 		at := time.Now().Add(-age)
 		expectIs(t, age, summary{VerdictAt: &at}.verdictAge(), want)
 	}
 	for age, want := range map[time.Duration]string{-time.Hour: "0 秒", time.Minute: "1 分 0", 3 * time.Hour: "180 分 0"} {
 		at := time.Now().Add(-age)
-		if got := (summary{VerdictAt: &at, Verdict: verdictReviewing}).verdictAge(); !strings.HasPrefix(got, want) {
-			t.Errorf("it runs for %v: %s, want %s", age, got, want)
-		}
+		running := summary{VerdictAt: &at, Verdict: verdictReviewing}
+		expectPrefix(t, fmt.Sprint("it runs for ", age), running.verdictAge(), want)
 	}
 	expectIs(t, "never", summary{}.verdictAge()+summary{}.lastLine(), "")
 }
@@ -694,22 +755,23 @@ func TestStatusFailed(t *testing.T) {
 	box.timelineOf("older", failed(box.work, "why before", time.Hour))
 	box.timelineOf("newer", failed(box.work, "why now", time.Minute))
 	got := box.ccc("status")
-	if !strings.HasSuffix(got, "\nnewer 未审成：why now\n") || strings.Contains(got, "why before") || strings.Contains(got, "why elsewhere") || strings.Contains(got, "个会话") {
-		t.Errorf("got %s", got)
-	}
+	expectSuffix(t, "status", got, "\nnewer 未审成：why now\n")
+	expectNotIn(t, "status", got, "why before", "why elsewhere", "个会话")
 	for i := range statusRows - 3 {
 		box.timelineOf(fmt.Sprint("more", i), record{Time: ago(2 * time.Hour), Kind: kindPrompt, Project: box.work, Prompt: "x"})
 	}
-	if got := box.ccc("status"); strings.Count(got, "\n") != statusRows+2 || strings.Contains(got, "--all") {
-		t.Errorf("a screen of them: %s", got)
-	}
-	// What can't be read is told, and what nothing is known of is not listed. Where nobody says which language, a line tells how to have it in English.
+	got = box.ccc("status")
+	expectCounts(t, "a screen of them", got, map[string]int{"\n": statusRows + 2})
+	expectNotIn(t, "a screen of them", got, "--all")
+	// What can't be read is told, and what nothing is known of is not listed. Where nobody says which language, a line tells
+	// how to have it in English.
 	box.write(".claude/ccc/supervisor-bad.json", 0o600, "{")
 	box.write(".claude/ccc/supervisor-silent-output.jsonl", 0o600, "{}\n")
 	asked := box.run(10*time.Second, "", "ccc", "status", "--all")
-	if !strings.Contains(asked.stderr, "supervisor-bad.json: ") || !strings.Contains(asked.stdout, "\nbad ") || strings.Contains(asked.stdout, "silent") || strings.Contains(asked.stderr, "ccc.json") {
-		t.Errorf("%+v", asked)
-	}
+	expectIn(t, "status --all", asked.stdout, "\nbad ")
+	expectNotIn(t, "status --all", asked.stdout, "silent")
+	expectIn(t, "stderr of status --all", asked.stderr, "supervisor-bad.json: ")
+	expectNotIn(t, "stderr of status --all", asked.stderr, "ccc.json")
 	check(t, os.Remove(filepath.Join(box.home, ".claude/ccc/supervisor-bad.json")))
 	box.vars = append(box.vars, "LANG=C", "LC_ALL=")
 	expectIn(t, "status", box.run(10*time.Second, "", "ccc", "status").stderr, `"language": "en"`)

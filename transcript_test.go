@@ -603,12 +603,25 @@ func TestTranscriptModel(t *testing.T) {
 		id       string
 		switched bool
 	}{
-		"no entry":         {[]string{userLine("1", "", "go"), agentLine("2", "1", "done")}, "", false},
-		"one":              {[]string{modelLine("1", "", "a[1m]"), userLine("2", "1", "go"), agentLine("3", "2", "done")}, "a[1m]", false},
-		"the newest":       {[]string{modelLine("1", "", "a"), userLine("2", "1", "go"), agentLine("3", "2", "done"), modelLine("4", "3", "b"), userLine("5", "4", "go"), agentLine("6", "5", "done")}, "b", false},
-		"one taken back":   {[]string{modelLine("1", "", "a"), userLine("2", "1", "go"), agentLine("3", "2", "done"), modelLine("4", "3", "b"), userLine("5", "4", "no"), userLine("6", "3", "on"), agentLine("7", "6", "done")}, "a", false},
-		"a subagent's":     {[]string{modelLine("1", "", "a"), userLine("2", "1", "go"), strings.Replace(modelLine("3", "2", "b"), `"attachment":{`, `"isSidechain":true,"attachment":{`, 1), agentLine("4", "2", "done")}, "a", false},
-		"switched":         {[]string{userLine("1", "", "go"), agentLine("2", "1", "done"), command("3", "2", "/model opus"), userLine("4", "3", "go"), agentLine("5", "4", "done")}, "", true},
+		"no entry": {[]string{userLine("1", "", "go"), agentLine("2", "1", "done")}, "", false},
+		"one":      {[]string{modelLine("1", "", "a[1m]"), userLine("2", "1", "go"), agentLine("3", "2", "done")}, "a[1m]", false},
+		"the newest": {[]string{
+			modelLine("1", "", "a"), userLine("2", "1", "go"), agentLine("3", "2", "done"),
+			modelLine("4", "3", "b"), userLine("5", "4", "go"), agentLine("6", "5", "done"),
+		}, "b", false},
+		"one taken back": {[]string{
+			modelLine("1", "", "a"), userLine("2", "1", "go"), agentLine("3", "2", "done"),
+			modelLine("4", "3", "b"), userLine("5", "4", "no"), userLine("6", "3", "on"), agentLine("7", "6", "done"),
+		}, "a", false},
+		"a subagent's": {[]string{
+			modelLine("1", "", "a"), userLine("2", "1", "go"),
+			strings.Replace(modelLine("3", "2", "b"), `"attachment":{`, `"isSidechain":true,"attachment":{`, 1),
+			agentLine("4", "2", "done"),
+		}, "a", false},
+		"switched": {[]string{
+			userLine("1", "", "go"), agentLine("2", "1", "done"), command("3", "2", "/model opus"),
+			userLine("4", "3", "go"), agentLine("5", "4", "done"),
+		}, "", true},
 		"switched in menu": {[]string{command("1", "", "/model"), userLine("2", "1", "go"), agentLine("3", "2", "done")}, "", true},
 		"another command":  {[]string{command("1", "", "/compact"), userLine("2", "1", "go /model"), agentLine("3", "2", "done")}, "", false},
 	} {
@@ -687,9 +700,13 @@ func TestStoredSessions(t *testing.T) {
 	check(t, os.WriteFile(all[2].path, []byte(userLine("1", "", "fix it")), 0o600))
 	last, found := all[2].id, findEntry(&all, "1", time.Now().Add(-time.Second))
 	expectIs(t, "found behind the deadline", found, nil)
-	if found = findEntry(&all, "1", time.Now().Add(time.Minute)); found == nil || found.entries["1"].said.words != "fix it" || len(all) != 2 || all[0].id == last || all[1].id == last {
-		t.Errorf("found %+v, left %+v", found, all)
+	found = findEntry(&all, "1", time.Now().Add(time.Minute))
+	if found == nil {
+		t.Fatalf("no entry 1; left %+v", all)
 	}
+	expectIs(t, "the words of the entry", found.entries["1"].said.words, "fix it")
+	expectIs(t, "how many are left to be searched", len(all), 2)
+	expectIs(t, "the one that was searched is left", all[0].id == last || all[1].id == last, false)
 	for line, want := range map[string]string{`{"a":"1","uuid":"x","b":2}`: "x", `{"uuid":"x","b":{"uuid":"y"}}`: "", `{"uuid":3}`: "",
 		`{"parent":"x"}`: "", `{"uuid":"x`: ""} {
 		expectIs(t, line, onlyMember([]byte(line), "uuid"), want)
