@@ -984,6 +984,7 @@ func TestReviewWork(t *testing.T) {
 // The look of a prompt is at the working tree that the agent is in, which may be another than the session began in.
 func TestPromptElsewhere(t *testing.T) {
 	box := newHookBox(t)
+	box.inSession()
 	side := box.gitIn(box.work, "git init -q; git add .; git commit -qm first; git worktree add -q ../side; cd ../side; pwd -P")
 	box.hook(box.event(eventPrompt, fmt.Sprintf(`"prompt":"fix it","cwd":%q`, side)))
 	expectIn(t, "the timeline", box.read(eventsPath), fmt.Sprintf(`"worktree":%q`, side))
