@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"unicode/utf8"
 )
 
 // slashCommand returns what follows /supervisor in prompt: a mode, "" for a query, or other words as they
@@ -27,15 +26,9 @@ func slashCommand(prompt string) (operand string, ok bool) {
 	return operand, ok
 }
 
-// isUnclear reports whether operand, which is no mode, is rather a slip than a task: one ASCII word, one or
-// two Chinese characters, or a few words that begin like an order to switch off: "off please", "关掉吧".
+// isUnclear reports whether operand is one ASCII word that is no mode: rather a slip than a task.
 func isUnclear(operand string) bool {
-	first, _, _ := strings.Cut(operand, " ")
-	runes := utf8.RuneCountInString(operand)
-	isWord := strings.Trim(operand, letters+".-") == "" || runes <= 2
-	seemsOff := modeOperands[modeOff].has(strings.ToLower(first)) && len(strings.Fields(operand)) <= 3
-	seemsOff = seemsOff || strings.HasPrefix(operand, "关") && runes <= 4
-	return operand != "" && !slices.Contains(modes, operand) && (isWord || seemsOff)
+	return operand != "" && !slices.Contains(modes, operand) && strings.Trim(operand, letters+".-") == ""
 }
 
 // modeLine is the state of a session of that mode: the reviews of this request, the last verdict, and what
