@@ -43,6 +43,9 @@ func newTryBox(t *testing.T, uid int) *tryBox {
 	var base string
 	home, _ := os.UserHomeDir()
 	for _, dir := range []string{"/opt", "/srv", home} {
+		if dir == "" { // without HOME that is the temporary directory
+			continue
+		}
 		inTemp := slices.ContainsFunc([]string{os.TempDir(), "/tmp", "/var/tmp"}, func(temp string) bool { return inside(dir, temp) })
 		if made, err := os.MkdirTemp(dir, "ccc-test-"); err == nil && !inTemp {
 			base = made
