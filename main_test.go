@@ -90,6 +90,9 @@ func TestMain(m *testing.M) {
 	}
 	reviewLookPatience, versionPatience = time.Minute, time.Minute
 	os.Setenv("GORACE", noRaceSleep)
+	if os.Getenv("HOME") == "" {
+		os.Setenv("HOME", "/nonexistent")
+	}
 	made := ""
 	measured := flag.Lookup("test.bench").Value.String() + os.Getenv("CCC_REAL_CLAUDE") // its sandbox has another /dev
 	if measured == "" && os.Getenv("TMPDIR") == "" && memoryServes() {
