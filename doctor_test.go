@@ -284,6 +284,7 @@ func TestDoctorWidth(t *testing.T) {
 // A /supervisor of the user's own, or one of an older ccc that is not on record, is named: it goes to the model.
 func TestDoctorTheirCommand(t *testing.T) {
 	box := newFakeBox(t)
+	box.vars = append(box.vars, "COLUMNS=1000")
 	box.launch()
 	box.write(".claude/commands/supervisor.md", 0o600, "mine")
 	got := box.run(60*time.Second, "", "ccc", "doctor")
