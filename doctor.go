@@ -179,7 +179,7 @@ func (c *checkup) checkHooks() string {
 	}
 	if theirs := theirCommand(c.dirs, c.here); theirs != "" {
 		err := fmt.Errorf("/supervisor is a command of your own and goes to the model: %s", theirs)
-		return c.fault(warning, err, "it switches by ccc supervisor-mode then")
+		return c.fault(warning, err, "switch with ccc supervisor-mode on, off or observe")
 	}
 	return path + " calls " + installed.programs[0]
 }
