@@ -297,6 +297,24 @@ func TestRealClientReviewersProvider(t *testing.T) {
 	}
 }
 
+// A review by hand in a terminal that a session of another provider has left: the reviewer asks the reviewed session's
+// API, with its key and model, and nothing of the other's goes there.
+func TestRealClientLeftTerminal(t *testing.T) {
+	forClients(t, approvedSession, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
+		own := map[string]string{"ANTHROPIC_BASE_URL": api.URL, "ANTHROPIC_API_KEY": sandboxKey}
+		box.setSettings(string(encodeJSON(map[string]any{"env": own})))
+		expectRun(t, box, box.run(60*time.Second, "", "ccc", "--supervisor", "-p", "x"), "done", verdictAllow)
+		box.vars = append(box.vars, "CCC_PROVIDER=a", "ANTHROPIC_AUTH_TOKEN=token-of-a", "ANTHROPIC_MODEL=model-of-a")
+		expectIs(t, "the exit code", box.run(60*time.Second, "", "ccc", "review").code, 0)
+		reviews := api.requests("review")
+		last, first := reviews[len(reviews)-1], reviews[0]
+		expectIs(t, "two reviews", len(reviews) > 1, true)
+		expectIs(t, "the token", last.Header.Get("Authorization"), "")
+		expectIs(t, "the key", last.Header.Get("X-Api-Key"), sandboxKey)
+		expectIs(t, "the model", last.Model, first.Model)
+	})
+}
+
 // The provider that ccc help config and the guide show works as it stands: its token and its model arrive, from a
 // subagent of another model too, and Claude Code takes its window for the model's, which it does not know, and does
 // not assume another (2.1.332, where the variable is missing: "context assumed to be 1m tokens").
