@@ -266,3 +266,20 @@ func TestByHandInterrupted(t *testing.T) {
 	}
 	expectEqual(t, "the verdicts", box.timelineVerdicts(), []verdict{verdictCancelled})
 }
+
+// The reviewer reads which of the requests above the last are approved already.
+func TestByHandClosed(t *testing.T) {
+	box := newHookBox(t)
+	const name = ".claude/projects/x/" + testSession + ".jsonl"
+	write := func(lines ...string) {
+		box.write(name, 0o600, strings.ReplaceAll(strings.Join(lines, "\n")+"\n", `"/work"`, `"`+box.work+`"`))
+	}
+	first, done := userLine("1", "", "do it"), agentLine("2", "1", "done")
+	write(first, done)
+	box.submit("do it")
+	box.reviews(allows(""))
+	box.stop(fmt.Sprintf(`"transcript_path":%q,"last_assistant_message":"done"`, box.home+"/"+name))
+	write(first, done, userLine("3", "2", "and now?"), agentLine("4", "3", "well"))
+	expectIs(t, "the exit code", box.run(30*time.Second, "", "ccc", "review", testSession).code, 0)
+	expectIn(t, "the request", box.read("../fake/reviewer-2.stdin"), remarkPassed.zh+" do it")
+}
