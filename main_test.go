@@ -94,11 +94,15 @@ func TestMain(m *testing.M) {
 		os.Setenv("HOME", "/nonexistent")
 	}
 	made := ""
-	measured := flag.Lookup("test.bench").Value.String() + os.Getenv("CCC_REAL_CLAUDE") // its sandbox has another /dev
-	if measured == "" && os.Getenv("TMPDIR") == "" && memoryServes() {
+	onDisk := os.Getenv(tryTestVariable) == "all" || os.Getenv("CCC_REAL_CLAUDE") != "" || // whose sandbox has another /dev
+		flag.Lookup("test.bench").Value.String() != ""
+	if !onDisk && os.Getenv("TMPDIR") == "" && memoryServes() {
 		os.Setenv("TMPDIR", memory)
 		var err error
-		if made, err = os.MkdirTemp(memory, "ccc-scratch"); err != nil { // no other run sweeps what is in it
+		if made, err = os.MkdirTemp(memory, "ccc-scratch"); err == nil { // no other run sweeps what is in it
+			err = os.Chmod(made, 0o777|fs.ModeSticky) // for the copies of another user
+		}
+		if err != nil {
 			panic(err)
 		}
 		scratchRoot = made

@@ -374,10 +374,11 @@ func TestTryScratchRace(t *testing.T) {
 	both.Wait()
 }
 
-// inMounts runs prepare in mounts of its own and then line in a copy, as the user of the box.
+// inMounts runs prepare in mounts of its own and then line in a copy, as the user of the box, with scratch where ccc has it.
 func (box *tryBox) inMounts(prepare, line string, files ...*os.File) commandResult {
 	cmd := box.command("sh", "-c", "set -e; mount --make-rprivate /; setpriv=$(command -v setpriv); "+prepare+`; exec $setpriv --reuid $2 --regid $2 --clear-groups ccc try --timeout ${timeout:-1m} "$1"`,
 		"sh", line, strconv.Itoa(box.uid))
+	cmd.Env = append(cmd.Env, testScratchVariable+"=/var/tmp")
 	cmd.ExtraFiles = files
 	cmd.SysProcAttr.Unshareflags = syscall.CLONE_NEWNS
 	return box.finish(cmd)

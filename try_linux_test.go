@@ -72,7 +72,7 @@ func newTryBox(t *testing.T, uid int) *tryBox {
 	os.Chmod(base+"/bin/ccc", 0o755)
 	box.own()
 	box.vars = []string{"PATH=" + base + "/bin:" + os.Getenv("PATH"), "HOME=" + box.home, "TMPDIR=" + base + "/tmp",
-		testMainVariable + "=1", "GORACE=" + noRaceSleep}
+		testMainVariable + "=1", testScratchVariable + "=" + scratchRoot, "GORACE=" + noRaceSleep}
 	t.Cleanup(func() {
 		if left := box.quiet(5 * time.Second); len(left) != 0 {
 			t.Errorf("still running at the end: %q", left)
@@ -104,7 +104,7 @@ func (box *tryBox) own() {
 	})
 }
 
-// eachUser runs test as the user who runs the tests and, if that is root, as an ordinary one too, beside other tests.
+// eachUser runs test as an ordinary user, beside other tests; where root runs all of them, as root, too.
 func eachUser(t *testing.T, test func(t *testing.T, box *tryBox)) {
 	t.Parallel()
 	eachUserAlone(t, test)
@@ -113,8 +113,11 @@ func eachUser(t *testing.T, test func(t *testing.T, box *tryBox)) {
 // eachUserAlone is eachUser beside no other test.
 func eachUserAlone(t *testing.T, test func(t *testing.T, box *tryBox)) {
 	users := []int{os.Getuid()}
-	if os.Getuid() == 0 {
+	switch isRoot := os.Getuid() == 0; {
+	case isRoot && os.Getenv(tryTestVariable) == "all":
 		users = append(users, madeUpUser)
+	case isRoot:
+		users = []int{madeUpUser}
 	}
 	for _, uid := range users {
 		t.Run("uid_"+strconv.Itoa(uid), func(t *testing.T) {
@@ -261,7 +264,7 @@ func TestTryEnvironment(t *testing.T) {
 
 // tryScratch lists the scratch directories of the box's user.
 func (box *tryBox) tryScratch() (paths []string) {
-	paths, _ = filepath.Glob(fmt.Sprintf("/var/tmp/.ccc-try-%d/*", box.uid))
+	paths, _ = filepath.Glob(fmt.Sprintf("%s/.ccc-try-%d/*", scratchRoot, box.uid))
 	return paths
 }
 
@@ -333,7 +336,7 @@ func TestTrySwept(t *testing.T) {
 			t.Error("no scratch directory is seen while it runs")
 		}
 		// Another copy sees it no more than its own.
-		box.want("0\n", fmt.Sprintf("ls -A /var/tmp/.ccc-try-%d | wc -l", box.uid))
+		box.want("0\n", fmt.Sprintf("ls -A %s/.ccc-try-%d | wc -l", scratchRoot, box.uid))
 		cmd.Process.Kill()
 		cmd.Wait()
 		box.quiet(soon())
