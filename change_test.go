@@ -490,8 +490,7 @@ func TestGitAnswers(t *testing.T) {
 	expectEqual(t, "with a broken ref", git.onRemotes("", third), nil)
 }
 
-// What git is run with, and what is told of it where it fails: its complaint on one line, or why the time was up. What it
-// leaves running does not hold up its caller.
+// What git is run with, and what is told of it where it fails: its complaint on one line, or why the time was up.
 func TestGitRun(t *testing.T) {
 	alone(t)
 	box := newFakeBox(t)
@@ -544,11 +543,19 @@ func TestGitRun(t *testing.T) {
 	if err := late.run("", &out, "sleep 60 & sleep 60"); err == nil || err.Error() != say(gitTooSlow, 10*time.Millisecond) {
 		t.Errorf("too late: %v", err)
 	}
+}
+
+// What git leaves running does not hold up its caller, and its output is there.
+func TestGitLeavesRunning(t *testing.T) {
+	needGit(t)
+	box := newFakeBox(t)
+	git, end := gitIn(t.Context(), time.Minute, tree{Top: box.work}, box.vars)
+	defer end()
 	released := time.AfterFunc(30*time.Second, func() { box.write("../work/go", 0o600, "") })
-	out.Reset()
-	_ = git.run("", &out, "(until [ -e go ]; do sleep 0.05; done) & echo printed")
+	var out strings.Builder
+	_ = git.run("", &out, "-c", "alias.leaves=!(until [ -e go ]; do sleep 0.05; done) & echo printed", "leaves")
 	if !released.Stop() || out.String() != "printed\n" {
-		t.Errorf("what it leaves running holds it up, or its output is lost: %q", out.String())
+		t.Errorf("it is held up, or the output is lost: %q", out.String())
 	}
 	box.write("../work/go", 0o600, "")
 }

@@ -88,7 +88,7 @@ func TestFaultManyLaunches(t *testing.T) {
 // Killed at any moment, files are the old ones or the new ones, whole, and the
 // next run works.
 func TestFaultKilled(t *testing.T) {
-	const rounds = 100
+	const rounds = 50
 	box := newFakeBox(t)
 	box.write(".claude/ccc.json", 0o600, twoProviders)
 	box.vars = append(box.vars, "KIMI_TOKEN=x", "CCC_CLAUDE=/bin/true")
@@ -151,7 +151,6 @@ func TestFaultReviewer(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			alone(t)
 			box := newHookBox(t)
 			box.claudeIs(test.script)
 			cmd, event := box.command("ccc", "supervisor-hook"), box.event(eventStop, "")
@@ -251,7 +250,7 @@ func TestFaultHostileGit(t *testing.T) {
 
 // Many stops in a row leave no process, no temporary file and no open file.
 func TestFaultSoak(t *testing.T) {
-	const stops = 50
+	const stops = 25
 	box := newHookBox(t)
 	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"try":false}}`) // a copy for each takes minutes in all
 	box.reviews(allows(""))

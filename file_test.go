@@ -179,6 +179,7 @@ func TestLinesRead(t *testing.T) {
 // A line of the limit is passed on, in one piece or in several; a longer one is dropped whole and told, and the next one read.
 func TestLinesLimit(t *testing.T) {
 	beside(t)
+	xs := bytes.Repeat([]byte("x"), 40<<20)
 	for _, test := range []struct {
 		size, pieces int
 		whole        bool
@@ -186,7 +187,8 @@ func TestLinesLimit(t *testing.T) {
 		var lengths []int
 		var dropped []string
 		w := &lineWriter{line: func(line []byte) { lengths = append(lengths, len(line)) }, dropped: func(why error) { dropped = append(dropped, why.Error()) }}
-		text := append(bytes.Repeat([]byte("x"), test.size-1), '\n')
+		text := slices.Clone(xs[:test.size])
+		text[test.size-1] = '\n'
 		for piece := range slices.Chunk(text, (test.size+test.pieces-1)/test.pieces) {
 			w.Write(piece)
 		}
@@ -199,7 +201,7 @@ func TestLinesLimit(t *testing.T) {
 		expectEqual(t, "what is told", dropped, why)
 	}
 	w := &lineWriter{line: func([]byte) {}} // to which nobody listens
-	w.Write(make([]byte, 33<<20))
+	w.Write(xs)
 }
 
 // What is kept of a program's words are the last bytes, valid and on one line, as often as they are asked for.

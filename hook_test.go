@@ -420,7 +420,7 @@ func TestHookStdinOpen(t *testing.T) {
 
 func TestHookConcurrent(t *testing.T) {
 	box := newHookBox(t)
-	const hooks = 64
+	const hooks = 32
 	results := make(chan commandResult, hooks)
 	for range hooks {
 		go func() { results <- box.stop(inTurn) }() // of one turn

@@ -5,9 +5,6 @@ package main
 import (
 	"encoding/json"
 	"fmt"
-	"io"
-	"net/http"
-	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync"
@@ -18,7 +15,7 @@ import (
 // scriptedAPI is a Messages API that answers from a script and remembers what it was asked. It is an HTTP proxy too, one that
 // refuses: what a client sends anywhere else ends here.
 type scriptedAPI struct {
-	*httptest.Server
+	URL    string
 	answer func(apiRequest) apiReply
 	aside  apiReply // answers what is no step of anybody's work
 	marker string
@@ -52,15 +49,18 @@ func newScriptedAPI(t *testing.T, s script) *scriptedAPI {
 	})
 }
 
+// serveHTTP serves an API until the test ends, or without one answers nothing, and returns its URL. With net/http and net, which
+// takes a C library, each ccc that a test starts would start in twice the time.
+var serveHTTP = func(t *testing.T, _ *scriptedAPI) (url string) {
+	t.Fatal("the real client wants go test -tags real")
+	return ""
+}
+
 // newAnsweringAPI is newScriptedAPI for a test that decides by the request. answer is called for agent and review requests, by
 // many goroutines at once; a side request gets "ok", unless the test sets aside.
 func newAnsweringAPI(t *testing.T, marker string, answer func(apiRequest) apiReply) *scriptedAPI {
 	api := &scriptedAPI{answer: answer, aside: replyText("ok"), marker: marker}
-	api.Server = httptest.NewServer(http.HandlerFunc(api.serve))
-	t.Cleanup(func() {
-		api.CloseClientConnections()
-		api.Close()
-	})
+	api.URL = serveHTTP(t, api)
 	return api
 }
 
@@ -81,8 +81,11 @@ type apiRequest struct {
 	Messages []apiMessage
 	Tools    []string // names
 	Body     []byte
-	Header   http.Header
+	Header   map[string][]string
 }
+
+// header returns a header's value, "" without one.
+func (r apiRequest) header(name string) string { return strings.Join(r.Header[name], ",") }
 
 // apiMessage has as text its blocks joined by newlines; a tool call reads
 // "NAME {input}", a tool result is the text of the result.
@@ -179,97 +182,6 @@ func replyVerdict(allowStop bool, feedback string) apiReply {
 // replyError fails the request: 401 authentication_error, 529 overloaded_error.
 func replyError(status int, errorType, message string) apiReply {
 	return apiReply{status: status, errorType: errorType, text: message}
-}
-
-func (api *scriptedAPI) serve(w http.ResponseWriter, r *http.Request) {
-	body, err := io.ReadAll(r.Body)
-	if err != nil {
-		return
-	}
-	switch {
-	case r.Method == http.MethodConnect || r.URL.IsAbs():
-		http.Error(w, "no network in tests", http.StatusForbidden)
-	case r.Method == http.MethodPost && r.URL.Path == "/v1/messages":
-		api.message(w, r, body)
-	default: // the number is for /v1/messages/count_tokens
-		sendJSON(w, http.StatusOK, map[string]any{"input_tokens": 10})
-	}
-}
-
-func (api *scriptedAPI) message(w http.ResponseWriter, r *http.Request, body []byte) {
-	request, stream, err := parseRequest(body, api.marker)
-	if err != nil {
-		sendJSON(w, http.StatusBadRequest, map[string]any{"type": "error", "error": map[string]any{"type": "invalid_request_error", "message": "scripted API: " + err.Error()}})
-		return
-	}
-	request.Header = r.Header.Clone()
-	api.mu.Lock()
-	api.asked = append(api.asked, request)
-	api.replied++
-	n := api.replied
-	api.mu.Unlock()
-
-	reply := api.aside
-	if request.Kind != "side" {
-		reply = api.answer(request)
-		time.Sleep(reply.takes)
-	}
-	if reply.status != 0 {
-		sendJSON(w, reply.status, map[string]any{"type": "error", "error": map[string]any{"type": reply.errorType, "message": reply.text}})
-		return
-	}
-	block, begun, reason := map[string]any{"type": "text", "text": reply.text}, map[string]any{"type": "text", "text": ""}, "end_turn"
-	delta := map[string]any{"type": "text_delta", "text": reply.text}
-	if reply.thinks {
-		block = map[string]any{"type": "thinking", "thinking": reply.text, "signature": "c2ln"}
-		begun = map[string]any{"type": "thinking", "thinking": "", "signature": ""}
-		delta = map[string]any{"type": "thinking_delta", "thinking": reply.text}
-	}
-	if reply.tool != "" {
-		id := fmt.Sprintf("toolu_%024d", n)
-		block = map[string]any{"type": "tool_use", "id": id, "name": reply.tool, "input": json.RawMessage(reply.input)}
-		begun = map[string]any{"type": "tool_use", "id": id, "name": reply.tool, "input": map[string]any{}}
-		delta, reason = map[string]any{"type": "input_json_delta", "partial_json": reply.input}, "tool_use"
-	}
-	message := map[string]any{"id": fmt.Sprintf("msg_%024d", n), "type": "message", "role": "assistant", "model": request.Model, "stop_sequence": nil}
-	if !stream {
-		message["content"], message["stop_reason"], message["usage"] = []any{block}, reason, map[string]any{"input_tokens": 10 + reply.tokens, "output_tokens": 5}
-		sendJSON(w, http.StatusOK, message)
-		return
-	}
-	message["content"], message["stop_reason"], message["usage"] = []any{}, nil, map[string]any{"input_tokens": 10 + reply.fresh, "cache_read_input_tokens": reply.tokens, "output_tokens": 1}
-	w.Header().Set("Content-Type", "text/event-stream")
-	index := 0
-	send := func(event map[string]any) {
-		fmt.Fprintf(w, "event: %s\ndata: %s\n\n", event["type"], encodeJSON(event))
-	}
-	sendBlock := func(begun, delta map[string]any) {
-		send(map[string]any{"type": "content_block_start", "index": index, "content_block": begun})
-		if delta != nil {
-			send(map[string]any{"type": "content_block_delta", "index": index, "delta": delta})
-		}
-		send(map[string]any{"type": "content_block_stop", "index": index})
-		index++
-	}
-	send(map[string]any{"type": "message_start", "message": message})
-	if reply.advice != "" {
-		id := fmt.Sprintf("srvtoolu_%024d", n)
-		sendBlock(map[string]any{"type": "server_tool_use", "id": id, "name": "advisor", "input": map[string]any{}}, nil)
-		sendBlock(map[string]any{"type": "advisor_tool_result", "tool_use_id": id,
-			"content": map[string]any{"type": "advisor_result", "text": reply.advice}}, nil)
-	}
-	if !reply.isEmpty {
-		sendBlock(begun, delta)
-	}
-	send(map[string]any{"type": "message_delta", "delta": map[string]any{"stop_reason": reason, "stop_sequence": nil},
-		"usage": map[string]any{"output_tokens": 5 + reply.out}})
-	send(map[string]any{"type": "message_stop"})
-}
-
-func sendJSON(w http.ResponseWriter, status int, value any) {
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(status)
-	w.Write(encodeJSON(value))
 }
 
 // sideCalls are the beginnings of messages that Claude Code asks the model with on its own account: of a subagent's

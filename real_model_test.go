@@ -20,7 +20,7 @@ func modelScript() script {
 // asked is what tells one model from another at the API: its name and the beta headers that come with it. Left out are
 // those of a permission mode (plan, auto) and of a terminal (how thinking is shown), which a reviewer does not have.
 func (r apiRequest) asked() string {
-	betas := strings.Split(strings.Join(r.Header.Values("Anthropic-Beta"), ","), ",")
+	betas := strings.Split(r.header("Anthropic-Beta"), ",")
 	slices.Sort(betas)
 	others := regexp.MustCompile("^(afk-mode|dangerous-tool-use|redact-thinking)-")
 	return r.Model + " " + strings.Join(slices.DeleteFunc(betas, others.MatchString), ",")

@@ -144,8 +144,8 @@ func TestRealClientRefusedKey(t *testing.T) {
 				box.start().prompt("hello")
 				api.await(t, "review", 1, 120*time.Second)
 				for _, r := range slices.Concat(api.requests("agent"), api.requests("review")) {
-					if sent([]apiRequest{r}) != refused || (r.Header.Get("X-Api-Key") == "") != refused {
-						t.Errorf("a %s request came with the login: %v, with the key: %v", r.Kind, sent([]apiRequest{r}), r.Header.Get("X-Api-Key") != "")
+					if sent([]apiRequest{r}) != refused || (r.header("X-Api-Key") == "") != refused {
+						t.Errorf("a %s request came with the login: %v, with the key: %v", r.Kind, sent([]apiRequest{r}), r.header("X-Api-Key") != "")
 					}
 				}
 			})
@@ -234,8 +234,8 @@ func expectRequests(t *testing.T, requests []apiRequest, token, model string) {
 		t.Errorf("no request with %s", token)
 	}
 	for _, r := range requests {
-		if r.Header.Get("Authorization") != "Bearer "+token || r.Header.Get("X-Api-Key") != "" || r.Model != model {
-			t.Errorf("a request came with %q, %q and model %q, want %s and %s", r.Header.Get("Authorization"), r.Header.Get("X-Api-Key"), r.Model, token, model)
+		if r.header("Authorization") != "Bearer "+token || r.header("X-Api-Key") != "" || r.Model != model {
+			t.Errorf("a request came with %q, %q and model %q, want %s and %s", r.header("Authorization"), r.header("X-Api-Key"), r.Model, token, model)
 		}
 	}
 }
@@ -309,8 +309,8 @@ func TestRealClientLeftTerminal(t *testing.T) {
 		reviews := api.requests("review")
 		last, first := reviews[len(reviews)-1], reviews[0]
 		expectIs(t, "two reviews", len(reviews) > 1, true)
-		expectIs(t, "the token", last.Header.Get("Authorization"), "")
-		expectIs(t, "the key", last.Header.Get("X-Api-Key"), sandboxKey)
+		expectIs(t, "the token", last.header("Authorization"), "")
+		expectIs(t, "the key", last.header("X-Api-Key"), sandboxKey)
 		expectIs(t, "the model", last.Model, first.Model)
 	})
 }

@@ -5,8 +5,6 @@ package main
 import (
 	"encoding/json"
 	"fmt"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
@@ -233,14 +231,12 @@ func TestRealClientTrial(t *testing.T) {
 // Behind a proxy that never answers, a trial waits for nothing, also where the user has logged in.
 func TestRealClientTrialOffline(t *testing.T) {
 	forClients(t, nil, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
-		hangs := make(chan struct{})
-		proxy := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-hangs }))
-		t.Cleanup(func() { close(hangs); proxy.CloseClientConnections(); proxy.Close() })
+		proxy := serveHTTP(t, nil)
 		expires := time.Now().Add(24 * time.Hour).UnixMilli()
 		box.write(".claude/.credentials.json", 0o600, fmt.Sprintf(`{"claudeAiOauth":{"accessToken":`+
 			`"sk-ant-oat01-dummy","refreshToken":"sk-ant-ort01-dummy","expiresAt":%d,`+
 			`"scopes":["user:inference","user:profile"],"subscriptionType":"pro"}}`, expires))
-		box.vars = append(box.vars, "HTTP_PROXY="+proxy.URL, "HTTPS_PROXY="+proxy.URL, "IS_SANDBOX=1")
+		box.vars = append(box.vars, "HTTP_PROXY="+proxy, "HTTPS_PROXY="+proxy, "IS_SANDBOX=1")
 		box.installHooks()
 		box.setSettings(strings.ReplaceAll(box.settings(), "/bin/ccc ", box.program()+" "))
 		box.write(".claude/ccc.json", 0o600, `{"supervisor":{"try":false}}`)

@@ -1259,17 +1259,22 @@ func TestHookEnded(t *testing.T) {
 		expectIs(t, s, context.Cause(ctx), error(errUserEnded))
 		cancel()
 	}
-	h.present = func() mode { return modeOff }
-	ctx, cancel = h.untilEnded(time.Minute, late)
-	<-ctx.Done()
-	expectIs(t, "switched off", context.Cause(ctx), error(errSwitchedOff))
-	cancel()
-	h.present = func() mode { return modeOn }
 	ctx, cancel = h.untilEnded(time.Minute, late)
 	cancel()
 	if ctx.Err() == nil {
 		t.Error("it does not end with its end")
 	}
+}
+
+// A review ends, too, when the session is switched off.
+func TestHookEndedBySwitch(t *testing.T) {
+	t.Parallel()
+	h := testHook(t, eventStop)
+	h.present = func() mode { return modeOff }
+	ctx, cancel := h.untilEnded(time.Minute, nil)
+	defer cancel()
+	<-ctx.Done()
+	expectIs(t, "its end", context.Cause(ctx), error(errSwitchedOff))
 }
 
 // What a prompt of the user's is answered with, what it sets back, and what is recorded of it.

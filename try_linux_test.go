@@ -5,13 +5,11 @@ package main
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
-	"net"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -565,11 +563,8 @@ var attacks = map[string]func(args []string){
 		}
 	},
 	"loopback": func([]string) {
-		listener, err := net.Listen("tcp4", "127.0.0.1:0")
-		if err == nil {
-			err = connectTo("tcp4:" + strconv.Itoa(listener.Addr().(*net.TCPAddr).Port))
-		}
-		if err != nil {
+		_, address, err := listening("tcp4", "")
+		if err = errors.Join(err, connectTo(address)); err != nil {
 			fmt.Println(err)
 		}
 	},
@@ -632,8 +627,6 @@ var attacks = map[string]func(args []string){
 	},
 }
 
-var loopbackOf = map[string]string{"tcp4": "127.0.0.1:", "tcp6": "[::1]:"}
-
 // connectTo connects to "tcp4:PORT", "tcp6:PORT", "unix:PATH" (a leading @ is abstract) or opens the other end of
 // "fifo:PATH".
 func connectTo(address string) error {
@@ -645,11 +638,45 @@ func connectTo(address string) error {
 		}
 		return err
 	}
-	connection, err := net.DialTimeout(kind, loopbackOf[kind]+where, 5*time.Second)
-	if err == nil {
-		connection.Close()
-	}
+	fd, err := onSocket(kind, where, syscall.Connect)
+	syscall.Close(fd)
 	return err
+}
+
+// onSocket returns a socket on which do, bind(2) or connect(2), has worked: of "tcp4" or "tcp6" for a port of the loopback,
+// with "" for any, or of "unix" for a path. Without the package net the test binary starts in half the time.
+func onSocket(kind, where string, do func(fd int, address syscall.Sockaddr) error) (fd int, err error) {
+	port, _ := strconv.Atoi(where)
+	family, address := syscall.AF_UNIX, syscall.Sockaddr(&syscall.SockaddrUnix{Name: where})
+	switch kind {
+	case "tcp4":
+		family, address = syscall.AF_INET, &syscall.SockaddrInet4{Port: port, Addr: [4]byte{127, 0, 0, 1}}
+	case "tcp6":
+		family, address = syscall.AF_INET6, &syscall.SockaddrInet6{Port: port, Addr: [16]byte{15: 1}}
+	}
+	if fd, err = syscall.Socket(family, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0); err != nil {
+		return -1, err
+	}
+	patience := syscall.Timeval{Sec: 5}
+	if err := errors.Join(syscall.SetsockoptTimeval(fd, syscall.SOL_SOCKET, syscall.SO_SNDTIMEO, &patience), do(fd, address)); err != nil {
+		syscall.Close(fd)
+		return -1, err
+	}
+	return fd, nil
+}
+
+// listening makes a socket that connectTo can reach at address.
+func listening(kind, where string) (fd int, address string, err error) {
+	if fd, err = onSocket(kind, where, syscall.Bind); err == nil {
+		err = syscall.Listen(fd, 100)
+	}
+	switch bound, _ := syscall.Getsockname(fd); bound := bound.(type) {
+	case *syscall.SockaddrInet4:
+		where = strconv.Itoa(bound.Port)
+	case *syscall.SockaddrInet6:
+		where = strconv.Itoa(bound.Port)
+	}
+	return fd, kind + ":" + where, err
 }
 
 // listen makes what connectTo can reach and returns it.
@@ -664,18 +691,20 @@ func listen(t *testing.T, kind, where string) (address string) {
 		t.Cleanup(func() { file.Close(); os.Remove(where) })
 		return kind + ":" + where
 	}
-	listener, err := net.Listen(kind, cmp.Or(where, loopbackOf[kind]+"0"))
+	fd, address, err := listening(kind, where)
 	if err != nil {
 		t.Fatal(kind, where, err)
 	}
-	t.Cleanup(func() { listener.Close() })
+	t.Cleanup(func() {
+		syscall.Close(fd)
+		if filepath.IsAbs(where) {
+			os.Remove(where)
+		}
+	})
 	if filepath.IsAbs(where) {
 		os.Chmod(where, 0o777)
 	}
-	if tcp, ok := listener.Addr().(*net.TCPAddr); ok {
-		where = strconv.Itoa(tcp.Port)
-	}
-	return kind + ":" + where
+	return address
 }
 
 // Everything else is read-only, by whatever way.
