@@ -246,6 +246,7 @@ func TestReadme(t *testing.T) {
 // A page says the same in both languages, as far as a program can tell: the same commands, headings, rows of tables and
 // pictures. Its links lead somewhere.
 func TestPages(t *testing.T) {
+	t.Parallel()
 	quoted := func(page string) (texts []string) { // without comments, prompts, and what goes into files
 		for _, block := range blocksOf(t, page) {
 			if block.kind == "console" {

@@ -134,6 +134,10 @@ func TestFaultKilled(t *testing.T) {
 // take much.
 func TestFaultReviewer(t *testing.T) {
 	const result = `printf '%s\n' '{"type":"result","subtype":"success","result":"{\"allow_stop\":false,\"feedback\":\"not yet\"}"}'`
+	flood := "100000000"
+	if raceEnabled { // which counts no memory
+		flood = "40000000"
+	}
 	tests := []struct{ name, script, stdout, stderr string }{
 		{"exits_before_output", "exit 1", "", errNoResult.Error() + "（exit status 1）"},
 		{"exits_without_output", "exit 0", "", errNoResult.Error()},
@@ -142,8 +146,8 @@ func TestFaultReviewer(t *testing.T) {
 		{"no_last_newline", `printf %s "$(` + result + `)"`, blockNotYet, ""},
 		{"closes_stdout_early", result + "; exec >&-; sleep 0.2", blockNotYet, ""},
 		{"pipes_held_by_child", result + "; sleep 100 & exit 0", blockNotYet, ""},
-		{"floods_stderr", "head -c 100000000 /dev/zero | tr '\\0' x >&2\n" + result, blockNotYet, ""},
-		{"floods_stdout", "head -c 100000000 /dev/zero | tr '\\0' x; echo\n" + result, blockNotYet, "over 32 MiB"},
+		{"floods_stderr", "head -c " + flood + " /dev/zero | tr '\\0' x >&2\n" + result, blockNotYet, ""},
+		{"floods_stdout", "head -c " + flood + " /dev/zero | tr '\\0' x; echo\n" + result, blockNotYet, "over 32 MiB"},
 		{"nul_and_bad_utf8", `printf '\000\377\n{"type":"\377"}\n'` + "\n" + result, blockNotYet, "dropped a line"},
 		{"large_lines",
 			`for i in 1 2 3 4 5; do printf '{"type":"user","text":"'; head -c 10000000 /dev/zero | tr '\0' x; printf '"}\n'; done` + "\n" + result,
@@ -151,6 +155,9 @@ func TestFaultReviewer(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
+			if !raceEnabled {
+				alone(t)
+			}
 			box := newHookBox(t)
 			box.claudeIs(test.script)
 			cmd, event := box.command("ccc", "supervisor-hook"), box.event(eventStop, "")
@@ -276,6 +283,7 @@ func TestFaultSoak(t *testing.T) {
 // TestReliabilityListed keeps RELIABILITY.md complete: every test of a fault is
 // in it, and every name in it is one of a test.
 func TestReliabilityListed(t *testing.T) {
+	t.Parallel()
 	table, err := os.ReadFile("RELIABILITY.md")
 	check(t, err)
 	listed, defined := map[string]bool{}, map[string]bool{}

@@ -100,77 +100,144 @@ func TestGuardEnded(t *testing.T) {
 	}
 }
 
-// However a hook ends in the middle of a review, nothing of the review is left
-// a second later.
+// endedReview is how a hook ends in the middle of a review.
+type endedReview struct {
+	signal syscall.Signal // 0: wait for the deadline
+	first  fakeReview     // what the reviewer does before it hangs
+	guard  string         // the signal that the guard gets, so that the hook has to end what is below it
+	stdout string
+	stderr string
+	tidies bool // the reviewer puts away what it has made
+}
+
+// However a hook ends in the middle of a review, nothing of the review is left a second later.
 func TestReviewEnded(t *testing.T) {
 	t.Parallel()
-	tests := []struct {
-		name   string
-		signal syscall.Signal // 0: wait for the deadline
-		first  fakeReview     // what the reviewer does before it hangs
-		guard  string         // the signal that the guard gets, so that the hook has to end what is below it
-		stdout string
-		stderr string
-	}{
-		{name: "deadline", stderr: "在 10 秒内没有给出判定：时限是 ccc.json 的 supervisor.timeout_seconds"},
-		{name: "words_then_deadline", first: fakeReview{answers("I wait.")}, stderr: "在 10 秒内没有给出判定"},
-		{name: "words_then_verdict", stdout: blockNotYet,
+	for name, end := range map[string]endedReview{
+		"words_then_verdict": {stdout: blockNotYet,
 			first: fakeReview{answers("I wait."), runs("sleep 1"), decides(false, "not yet")}},
-		{name: "sigterm", signal: syscall.SIGTERM, stderr: "按了 Esc 或 Ctrl-C"},
-		{name: "sigint", signal: syscall.SIGINT, stderr: "按了 Esc 或 Ctrl-C"},
-		{name: "sighup", signal: syscall.SIGHUP, stderr: "按了 Esc 或 Ctrl-C"},
-		{name: "sigkill", signal: syscall.SIGKILL},
-		{name: "guard_stopped", signal: syscall.SIGTERM, guard: "STOP", stderr: "按了 Esc 或 Ctrl-C"},
-		{name: "guard_killed", guard: "KILL", stderr: "看护进程被强行结束"},
-		{name: "verdict_then_hang", first: fakeReview{decides(false, "not yet")}, stdout: blockNotYet},
-		{name: "verdict_then_tidy", first: fakeReview{runs(`trap 'echo >"$HOME/tidy"; exit' TERM`), decides(false, "not yet"), runs("while :; do sleep 0.05; done")}, stdout: blockNotYet},
+		"sigterm":           {signal: syscall.SIGTERM, stderr: "按了 Esc 或 Ctrl-C"},
+		"sigint":            {signal: syscall.SIGINT, stderr: "按了 Esc 或 Ctrl-C"},
+		"sighup":            {signal: syscall.SIGHUP, stderr: "按了 Esc 或 Ctrl-C"},
+		"sigkill":           {signal: syscall.SIGKILL},
+		"guard_stopped":     {signal: syscall.SIGTERM, guard: "STOP", stderr: "按了 Esc 或 Ctrl-C"},
+		"guard_killed":      {guard: "KILL", stderr: "看护进程被强行结束"},
+		"verdict_then_hang": {first: fakeReview{decides(false, "not yet")}, stdout: blockNotYet},
+		"verdict_then_tidy": {first: fakeReview{runs(`trap 'echo >"$HOME/tidy"; exit' TERM`), decides(false, "not yet"), runs("while :; do sleep 0.05; done")}, stdout: blockNotYet, tidies: true},
+	} {
+		t.Run(name, func(t *testing.T) { end.play(t) })
 	}
-	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
-			box := newHookBox(t)
-			box.write(".claude/ccc.json", 0o600, `{"supervisor":{"timeout_seconds":10}}`)
-			holding := strings.Replace(daemon(box), ">"+box.home, "2>&1 | tee "+box.home, 1) // the reviewer's stdout
-			switch test.guard {
-			case "STOP":
-				holding = `kill -STOP "$PPID"` + "\n" + holding
-			case "KILL":
-				holding += "\n" + `kill -KILL "$PPID"`
-			}
-			box.reviews(slices.Concat(fakeReview{runs("trap '' TERM"), runs(holding)}, test.first, fakeReview{runs("sleep 100")}))
-			var stdout, stderr strings.Builder
-			cmd := box.command("ccc", "supervisor-hook")
-			cmd.Stdin = strings.NewReader(box.event("Stop", ""))
-			cmd.Stdout, cmd.Stderr = &stdout, &stderr
-			start := time.Now()
-			check(t, cmd.Start())
-			box.awaitIn("daemon", "ready")
-			if test.guard == "KILL" { // the hook, which may be killed next, waits for nothing before it ends the rest
-				if left := box.quiet(pipePatience - time.Second); len(left) != 0 {
-					t.Errorf("left when the guard is gone: %q", left)
-				}
-			}
+}
+
+// Those that wait for the deadline are tests of their own, which begin early.
+func TestReviewDeadline(t *testing.T) {
+	endedReview{stderr: "在 10 秒内没有给出判定：时限是 ccc.json 的 supervisor.timeout_seconds"}.play(t)
+}
+
+func TestReviewDeadlineBehindWords(t *testing.T) {
+	endedReview{first: fakeReview{answers("I wait.")}, stderr: "在 10 秒内没有给出判定"}.play(t)
+}
+
+func (end endedReview) play(t *testing.T) {
+	t.Helper()
+	box := newHookBox(t)
+	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"timeout_seconds":10}}`)
+	holding := strings.Replace(daemon(box), ">"+box.home, "2>&1 | tee "+box.home, 1) // the reviewer's stdout
+	switch end.guard {
+	case "STOP":
+		holding = `kill -STOP "$PPID"` + "\n" + holding
+	case "KILL":
+		holding += "\n" + `kill -KILL "$PPID"`
+	}
+	box.reviews(slices.Concat(fakeReview{runs("trap '' TERM"), runs(holding)}, end.first, fakeReview{runs("sleep 100")}))
+	var stdout, stderr strings.Builder
+	cmd := box.command("ccc", "supervisor-hook")
+	cmd.Stdin = strings.NewReader(box.event("Stop", ""))
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	start := time.Now()
+	check(t, cmd.Start())
+	box.awaitIn("daemon", "ready")
+	if end.guard == "KILL" { // the hook, which may be killed next, waits for nothing before it ends the rest
+		if left := box.quiet(pipePatience - time.Second); len(left) != 0 {
+			t.Errorf("left when the guard is gone: %q", left)
+		}
+	}
+	if end.signal != 0 {
+		start = time.Now()
+		// As Claude Code does: the whole group of the hook.
+		syscall.Kill(-cmd.Process.Pid, end.signal)
+	}
+	cmd.Wait()
+	took := time.Since(start)
+	if strings.Contains(end.stderr, "10 秒") {
+		took -= 10 * time.Second
+	}
+	if left := box.quiet(soon()); len(left) != 0 {
+		t.Errorf("left a second later: %q", left)
+	}
+	if took > 3*time.Second+soon() {
+		t.Errorf("the hook took %v to end", took)
+	}
+	expectIs(t, "the reviewer has put away what it made", box.read("tidy") != "", end.tidies)
+	if end.signal != syscall.SIGKILL && cmd.ProcessState.ExitCode() != 0 {
+		t.Errorf("exit code %d", cmd.ProcessState.ExitCode())
+	}
+	if stdout.String() != end.stdout || !strings.Contains(stderr.String(), end.stderr) {
+		t.Errorf("stdout %q, stderr %s", stdout.String(), stderr.String())
+	}
+}
+
+// A trial that takes long is told, ends at its time or with Ctrl-C, and nothing of it stays. An answer counts
+// although another hook hangs.
+func TestTrialEnded(t *testing.T) {
+	t.Parallel()
+	const hangs = "trap '' TERM HUP; (setsid sh -c 'trap \"\" TERM; sleep 100' &)\nsleep 100"
+	answered := fakeClaude() + ` "$@"; case "$*" in */cost) `
+	for name, test := range map[string]struct {
+		script   string
+		patience string
+		signal   syscall.Signal
+		code     int
+		stdout   string
+	}{
+		"at its time":       {hangs, "2s", 0, 1, ""},
+		"Ctrl-C":            {hangs, "60s", syscall.SIGINT, 130, ""},
+		"told to end":       {hangs, "60s", syscall.SIGTERM, 143, ""},
+		"answered, a hang":  {answered + hangs + ";; esac", "8s", 0, 0, "Done.\n"},
+		"answered, daemons": {answered + "(setsid sleep 100 &) ;; esac", "60s", 0, 0, "Done.\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			box := newFakeBox(t)
+			box.write(".claude/ccc.json", 0o600, `{"supervisor":{"try":false}}`)
+			box.claudeIs(mute(test.script))
+			box.vars = append(box.vars, testPatienceVariable+"="+test.patience)
+			cmd := box.command("ccc", "--supervisor", "-p", "hi")
 			if test.signal != 0 {
-				start = time.Now()
-				// As Claude Code does: the whole group of the hook.
-				syscall.Kill(-cmd.Process.Pid, test.signal)
+				go func() {
+					for range 1000 {
+						list := box.processes()
+						launch := slices.IndexFunc(list, func(process string) bool { return strings.Contains(process, "--supervisor") })
+						if len(list) > 3 && launch >= 0 { // ccc, its guard, the script and what that started
+							_ = syscall.Kill(processNumber(strings.Replace(list[launch], " ", "-", 1)), test.signal)
+							return
+						}
+						time.Sleep(10 * time.Millisecond)
+					}
+				}()
 			}
-			cmd.Wait()
-			took := time.Since(start)
-			if strings.HasSuffix(test.name, "deadline") {
-				took -= 10 * time.Second
+			got := box.finish(cmd, 90*time.Second)
+			if got.code != test.code || !strings.HasSuffix(withoutReceipts(got.stdout), test.stdout) ||
+				test.code == 130 && got.stderr != "" {
+				t.Errorf("%+v", got)
+			}
+			if name == "at its time" || name == "answered, a hang" {
+				expectIn(t, "stderr", got.stderr, "ccc: "+tryingHooks.zh+"\n")
 			}
 			if left := box.quiet(soon()); len(left) != 0 {
-				t.Errorf("left a second later: %q", left)
+				t.Errorf("still running: %q", left)
 			}
-			if took > 3*time.Second+soon() {
-				t.Errorf("the hook took %v to end", took)
-			}
-			expectIs(t, "the reviewer has put away what it made", box.read("tidy") != "", test.name == "verdict_then_tidy")
-			if test.signal != syscall.SIGKILL && cmd.ProcessState.ExitCode() != 0 {
-				t.Errorf("exit code %d", cmd.ProcessState.ExitCode())
-			}
-			if stdout.String() != test.stdout || !strings.Contains(stderr.String(), test.stderr) {
-				t.Errorf("stdout %q, stderr %s", stdout.String(), stderr.String())
+			if test.code != 0 {
+				expectIs(t, "what is left of the trial", len(box.answers()), 0)
 			}
 		})
 	}

@@ -36,6 +36,7 @@ func mapOf(path string) (files []string) {
 // all of ccc's own are, with their methods and fields. What each system has of its own, as the start of a copy, belongs
 // to those who ask for it.
 func TestHouse(t *testing.T) {
+	t.Parallel()
 	paths, _ := filepath.Glob("*.go")
 	paths = slices.DeleteFunc(paths, func(path string) bool { return strings.HasSuffix(path, "_test.go") })
 	if sorted := slices.Sorted(slices.Values(house)); !slices.Equal(paths, sorted) {
@@ -80,6 +81,7 @@ func TestHouse(t *testing.T) {
 
 // Each goroutine of ccc's, and what a timer or os/exec calls in one of theirs, defers exitOnPanic first.
 func TestPanicsEnd(t *testing.T) {
+	t.Parallel()
 	found := map[string]int{}
 	for _, path := range house {
 		set := token.NewFileSet()

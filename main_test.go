@@ -85,7 +85,7 @@ func TestMain(m *testing.M) {
 	}
 	// Many tests wait for other processes most of the time.
 	flag.Parse()
-	if err := flag.Set("test.parallel", "8"); err != nil {
+	if err := flag.Set("test.parallel", "12"); err != nil {
 		panic(err)
 	}
 	reviewLookPatience, versionPatience = time.Minute, time.Minute
@@ -314,6 +314,7 @@ func TestParse(t *testing.T) {
 
 // The table of versions is the result of a whole run: each test, each version, and nothing failed.
 func TestVersionsListed(t *testing.T) {
+	t.Parallel()
 	versions, err := pinnedClients()
 	check(t, err)
 	for _, page := range []string{"docs/versions.md", "docs/versions-CN.md"} {

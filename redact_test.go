@@ -173,6 +173,7 @@ func secretForms() map[string]secretForm {
 }
 
 func TestSecretForms(t *testing.T) {
+	t.Parallel()
 	redact := newRedactor(nil)
 	all := ""
 	for name, form := range secretForms() {

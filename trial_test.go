@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 )
@@ -363,62 +362,6 @@ func TestTrialRemembered(t *testing.T) {
 	expectEqual(t, "swept", box.answers(), before[:1])
 	box.write(".claude/ccc/trial/left/x", 0o600, "") // of one that was killed
 	expectIn(t, "uninstall", box.ccc("uninstall", "--purge"), "ccc: removed\n")
-}
-
-// What takes long is told, ends at its time or with Ctrl-C, and nothing of it stays. An answer counts
-// although another hook hangs.
-func TestTrialEnded(t *testing.T) {
-	t.Parallel()
-	const hangs = "trap '' TERM HUP; (setsid sh -c 'trap \"\" TERM; sleep 100' &)\nsleep 100"
-	answered := fakeClaude() + ` "$@"; case "$*" in */cost) `
-	for name, test := range map[string]struct {
-		script   string
-		patience string
-		signal   syscall.Signal
-		code     int
-		stdout   string
-	}{
-		"at its time":       {hangs, "2s", 0, 1, ""},
-		"Ctrl-C":            {hangs, "60s", syscall.SIGINT, 130, ""},
-		"told to end":       {hangs, "60s", syscall.SIGTERM, 143, ""},
-		"answered, a hang":  {answered + hangs + ";; esac", "8s", 0, 0, "Done.\n"},
-		"answered, daemons": {answered + "(setsid sleep 100 &) ;; esac", "60s", 0, 0, "Done.\n"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			box := newFakeBox(t)
-			box.write(".claude/ccc.json", 0o600, `{"supervisor":{"try":false}}`)
-			box.claudeIs(mute(test.script))
-			box.vars = append(box.vars, testPatienceVariable+"="+test.patience)
-			cmd := box.command("ccc", "--supervisor", "-p", "hi")
-			if test.signal != 0 {
-				go func() {
-					for range 1000 {
-						list := box.processes()
-						launch := slices.IndexFunc(list, func(process string) bool { return strings.Contains(process, "--supervisor") })
-						if len(list) > 3 && launch >= 0 { // ccc, its guard, the script and what that started
-							_ = syscall.Kill(processNumber(strings.Replace(list[launch], " ", "-", 1)), test.signal)
-							return
-						}
-						time.Sleep(10 * time.Millisecond)
-					}
-				}()
-			}
-			got := box.finish(cmd, 90*time.Second)
-			if got.code != test.code || !strings.HasSuffix(withoutReceipts(got.stdout), test.stdout) ||
-				test.code == 130 && got.stderr != "" {
-				t.Errorf("%+v", got)
-			}
-			if name == "at its time" || name == "answered, a hang" {
-				expectIn(t, "stderr", got.stderr, "ccc: "+tryingHooks.zh+"\n")
-			}
-			if left := box.quiet(soon()); len(left) != 0 {
-				t.Errorf("still running: %q", left)
-			}
-			if test.code != 0 {
-				expectIs(t, "what is left of the trial", len(box.answers()), 0)
-			}
-		})
-	}
 }
 
 // shim is a claude as version managers put it into PATH: inside below a directory with a .tool-versions, else
