@@ -178,6 +178,9 @@ func TestLinesRead(t *testing.T) {
 
 // A line of the limit is passed on, in one piece or in several; a longer one is dropped whole and told, and the next one read.
 func TestLinesLimit(t *testing.T) {
+	if raceEnabled {
+		t.Skip("it takes seconds there, and nothing in it runs beside anything")
+	}
 	beside(t)
 	xs := bytes.Repeat([]byte("x"), 40<<20)
 	for _, test := range []struct {
