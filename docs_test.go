@@ -154,6 +154,7 @@ func playPage(t *testing.T, page, locale string) {
 
 // The JSON of the pages is what ccc, or Claude Code, reads; and each key of ccc.json is named.
 func TestPageJSON(t *testing.T) {
+	t.Parallel()
 	for _, pair := range pages {
 		for _, page := range pair {
 			var examples []string

@@ -15,6 +15,7 @@ import (
 
 // A state directory on a disk that is full, or that can't be written to, costs no decision.
 func TestFaultDisk(t *testing.T) {
+	beside(t)
 	onlyRoot(t)
 	for want, flags := range map[string]uintptr{"no space left": 0, "read-only file system": syscall.MS_RDONLY} {
 		t.Run(want, func(t *testing.T) {

@@ -137,6 +137,7 @@ func TestFaultReviewer(t *testing.T) {
 	flood := "100000000"
 	if raceEnabled { // which counts no memory
 		flood = "40000000"
+		beside(t)
 	}
 	tests := []struct{ name, script, stdout, stderr string }{
 		{"exits_before_output", "exit 1", "", errNoResult.Error() + "（exit status 1）"},

@@ -213,6 +213,7 @@ func TestUntold(t *testing.T) {
 // A question that the reviewer answered is told with its options, whose answer the agent got, and how to say otherwise; one that
 // was let through with what the reviewer says to it. By hand nobody is told.
 func TestQuestionShown(t *testing.T) {
+	beside(t)
 	const twice = `"tool_name":"AskUserQuestion","tool_input":{"questions":[` +
 		`{"question":"Which\ndatabase?","options":[{"label":"SQLite"},{"label":"Postgres"}]},` +
 		`{"question":"And where?","options":[]}]}`
@@ -600,6 +601,7 @@ func TestWithoutVerdict(t *testing.T) {
 // The reason of a failure is the result's own. What the reviewer wrote to stderr is added where there is no
 // result, without what Claude Code says there of a model that it does not know.
 func TestReasonOfFailure(t *testing.T) {
+	beside(t)
 	const notices = `echo '[claude-code:unrecognized_model] {"model":"glm-4.7"}' >&2` + "\n" +
 		`echo "Claude Code doesn't recognize the model \"glm-4.7\", so it assumes 1m tokens." >&2`
 	notice, said, exits, result := runs(notices), runs("echo Not logged in >&2"), runs("exit 1"), fails("API Error: 529")[1]

@@ -216,11 +216,14 @@ func TestStreamNotes(t *testing.T) {
 }
 
 func TestStreamMemory(t *testing.T) {
+	if raceEnabled { // which counts no memory
+		beside(t)
+	}
 	for name, test := range map[string]struct{ line, lines, warnings int }{
 		"lines of 10 MB":  {10 << 20, 8, 0},
 		"an endless line": {100 << 20, 1, 1},
 	} {
-		if raceEnabled { // which counts no memory
+		if raceEnabled {
 			test.line, test.lines = min(test.line, 40<<20), 1
 		}
 		mirrored, warnings := 0, 0

@@ -571,6 +571,7 @@ func TestTranscriptArrivesLate(t *testing.T) {
 
 // A session whose first request holds a large picture is one of its directory.
 func TestTranscriptStart(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "x.jsonl")
 	os.WriteFile(path, []byte(`{"type":"user","message":{"content":"`+strings.Repeat("x", 3<<20)+`"},"cwd":"/p"}`+"\n"), 0o600)
 	expectIs(t, "the directory", transcriptStart(path), "/p")
