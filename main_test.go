@@ -85,7 +85,11 @@ func TestMain(m *testing.M) {
 	}
 	// Many tests wait for other processes most of the time.
 	flag.Parse()
-	if err := flag.Set("test.parallel", "12"); err != nil {
+	atOnce := "12"
+	if os.Getenv("CCC_REAL_CLAUDE") != "" { // which takes a second of a processor to start
+		atOnce = "8"
+	}
+	if err := flag.Set("test.parallel", atOnce); err != nil {
 		panic(err)
 	}
 	reviewLookPatience, versionPatience = time.Minute, time.Minute

@@ -17,6 +17,7 @@ import (
 // has ended. It speaks for nobody, and neither does ccc supervisor-mode. All that holds where a script stands between ccc and
 // claude, and where that script puts claude into a PID namespace of its own.
 func TestRealClientNested(t *testing.T) {
+	beside(t)
 	const mode, waits = "ccc supervisor-mode off", "for i in $(seq 300); do sleep 0.2; [ ! -s left.txt ] || [ ! -s switched.txt ] || break; done"
 	ways := []string{"claude -p 'NESTED words'", "env -u CLAUDECODE claude -p 'NESTED words'", "ccc -p 'NESTED words'",
 		"env -u CLAUDECODE -u CCC_LAUNCH -u CCC_SUPERVISOR -u CLAUDE_CODE_ENTRYPOINT claude -p 'NESTED words'",

@@ -47,6 +47,7 @@ func (api *scriptedAPI) expectSameModel(t *testing.T, n int) {
 
 // The reviewer has the session's model, and its long context, by whichever way the session has them.
 func TestRealClientModel(t *testing.T) {
+	beside(t)
 	const opus, sonnet = "ANTHROPIC_DEFAULT_OPUS_MODEL=glm-5 ", "ANTHROPIC_DEFAULT_SONNET_MODEL=glm-4.7 "
 	const three = opus + sonnet + "ANTHROPIC_DEFAULT_HAIKU_MODEL=glm-4.5-air"
 	const ofThree = `"ANTHROPIC_DEFAULT_OPUS_MODEL":"glm-5","ANTHROPIC_DEFAULT_SONNET_MODEL":"glm-4.7"`
@@ -127,6 +128,7 @@ func TestRealClientModel(t *testing.T) {
 
 // What the user chooses by /model counts from then on, whatever the launch said.
 func TestRealClientModelSwitched(t *testing.T) {
+	beside(t)
 	for _, test := range []struct{ name, args, env, command string }{
 		{name: "longer", args: "--model haiku", command: "/model sonnet[1m]"},
 		{name: "shorter", args: "--model sonnet[1m]", command: "/model haiku"},
@@ -161,6 +163,7 @@ func TestRealClientModelSwitched(t *testing.T) {
 
 // A session that goes on has the model that it had, or the one that it is given; so has the reviewer.
 func TestRealClientModelResumed(t *testing.T) {
+	beside(t)
 	for name, args := range map[string]string{"as_it_was": "", "with_another": "--model sonnet[1m]"} {
 		t.Run(name, func(t *testing.T) {
 			forClients(t, modelScript, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
@@ -178,6 +181,7 @@ func TestRealClientModelResumed(t *testing.T) {
 
 // The model is the session's also where no launch of ccc's has seen how it was chosen.
 func TestRealClientModelUnsupervised(t *testing.T) {
+	beside(t)
 	// An older client's transcript does not tell of a long context.
 	for model, since := range map[string]string{"haiku": "", "sonnet[1m]": "2.1.270"} {
 		t.Run(model, func(t *testing.T) {

@@ -25,6 +25,7 @@ func sent(requests []apiRequest) bool {
 // start where it would, for the session and for the reviewer. claude by itself,
 // with the provider's variables, sends it.
 func TestRealClientOwnKey(t *testing.T) {
+	beside(t)
 	const settings, account = ".claude/settings.json", ".claude.json"
 	for _, test := range []struct{ name, file, text, key string }{
 		{"helper", settings, `{"apiKeyHelper":"echo ` + ownKey + `"}`, "apiKeyHelper"},
@@ -88,6 +89,7 @@ func TestRealClientOwnLogin(t *testing.T) {
 // Nor does a login go to a provider from an interactive session: where the provider's own key or header would not keep it
 // away, ccc refuses to start. claude by itself, with the same variables, sends it.
 func TestRealClientLoginKept(t *testing.T) {
+	beside(t)
 	key, headers := `"ANTHROPIC_API_KEY":"`+sandboxKey+`"`, `"ANTHROPIC_CUSTOM_HEADERS":`
 	for _, test := range []struct{ name, env, refused string }{
 		{"token", `"ANTHROPIC_AUTH_TOKEN":"t"`, ""},
@@ -133,6 +135,7 @@ func (box *sandbox) login() {
 // Reviews are paid as their session is: a key that the user keeps from
 // interactive sessions does not pay for their reviews.
 func TestRealClientRefusedKey(t *testing.T) {
+	beside(t)
 	for _, refused := range []bool{true, false} {
 		t.Run(fmt.Sprintf("refused_%v", refused), func(t *testing.T) {
 			forClients(t, func() script { return script{reviewer: []apiReply{replyVerdict(true, "")}} }, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
@@ -156,6 +159,7 @@ func TestRealClientRefusedKey(t *testing.T) {
 // The line that a subscription is billed by stays for a login, goes where a key pays for the session, and is the user's to keep;
 // where it stands reviews have a prompt of their own.
 func TestRealClientAttribution(t *testing.T) {
+	beside(t)
 	for name, stays := range map[string]bool{"login": true, "key": false, "kept": true} {
 		t.Run(name, func(t *testing.T) {
 			forClients(t, func() script {
@@ -267,6 +271,7 @@ func TestRealClientTwoProviders(t *testing.T) {
 }
 
 func TestRealClientReviewersProvider(t *testing.T) {
+	beside(t)
 	answers := script{agent: []apiReply{replyText("the answer")}, reviewer: []apiReply{replyVerdict(true, "")}}
 	const own = `"provider":"b","model":"model-of-the-reviewer"`
 	for name, supervisor := range map[string]string{"own": own, "of_a_dropped_variable": own, "sessions": ""} {

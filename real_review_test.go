@@ -147,6 +147,7 @@ func TestRealClientCachePrinted(t *testing.T) {
 // conversation with advice. The agent's prompt cache holds the advice: a review that misses it for that is the last to ask
 // with it.
 func TestRealClientAdvisor(t *testing.T) {
+	beside(t)
 	const advice = "say it again"
 	for name, args := range map[string][]string{"settings": nil, "flag": {"--advisor", "opus", "--model", "sonnet"}} {
 		t.Run(name, func(t *testing.T) {
@@ -306,6 +307,7 @@ func TestRealClientWorktree(t *testing.T) {
 // The user's MCP servers can't change anything in a review, although a rule of
 // the user's allows it, unless allowed_tools names them.
 func TestRealClientTools(t *testing.T) {
+	beside(t)
 	server, _ := filepath.Abs("testdata/mcp")
 	for _, keep := range []bool{false, true} {
 		t.Run(fmt.Sprintf("keep_cache_%v", keep), func(t *testing.T) {

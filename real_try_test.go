@@ -235,6 +235,7 @@ func (box *sandbox) projectFiles() map[string]string {
 // on not in the sandbox, even where the reviewer asks to leave it. What that sandbox itself leaves in a project (an empty
 // .claude, empty files in .git) it leaves at the agent's calls: the agent makes one first.
 func TestRealClientReadOnly(t *testing.T) {
+	beside(t)
 	for _, tool := range []string{"bwrap", "socat"} {
 		if _, err := exec.LookPath(tool); err != nil && os.Getenv("CCC_REAL_CLAUDE") != "" {
 			t.Fatal(err)

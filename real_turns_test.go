@@ -71,6 +71,7 @@ func TestRealClientTicks(t *testing.T) {
 // counts once for Claude Code, which ends the turn behind max_iterations of them; a review that only the goal
 // overrules is an approval, and the count begins anew.
 func TestRealClientGoal(t *testing.T) {
+	beside(t)
 	for name, want := range map[string][]verdict{
 		"approved":  {verdictAllow, verdictAllow, verdictAllow},
 		"sent back": {verdictBlock, verdictBlock, verdictLimit},

@@ -86,6 +86,7 @@ func TestRealClientReviewerWoken(t *testing.T) {
 // A reviewer that goes on to give no verdict: the agent gets its words twice, or the default feedback once where
 // there are none. Then there is no review, and where it was asked with the agent's cache keep_cache is named.
 func TestRealClientFormless(t *testing.T) {
+	beside(t)
 	const words, instead = "TestNext panics.", "请继续完成任务"
 	for _, play := range []struct {
 		name      string
