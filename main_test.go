@@ -85,8 +85,8 @@ func TestMain(m *testing.M) {
 	}
 	// Many tests wait for other processes most of the time.
 	flag.Parse()
-	atOnce := "12"
-	if os.Getenv("CCC_REAL_CLAUDE") != "" { // which takes a second of a processor to start
+	atOnce, isReal := "12", os.Getenv("CCC_REAL_CLAUDE") != ""
+	if isReal { // a real client takes a second of a processor to start
 		atOnce = "8"
 	}
 	if err := flag.Set("test.parallel", atOnce); err != nil {
@@ -98,8 +98,8 @@ func TestMain(m *testing.M) {
 		os.Setenv("HOME", "/nonexistent")
 	}
 	made := ""
-	onDisk := os.Getenv(tryTestVariable) == "all" || os.Getenv("CCC_REAL_CLAUDE") != "" || // whose sandbox has another /dev
-		flag.Lookup("test.bench").Value.String() != ""
+	onDisk := os.Getenv(tryTestVariable) == "all" || flag.Lookup("test.bench").Value.String() != "" ||
+		isReal // its sandbox has another /dev
 	if !onDisk && os.Getenv("TMPDIR") == "" && memoryServes() {
 		os.Setenv("TMPDIR", memory)
 		var err error
