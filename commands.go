@@ -31,7 +31,7 @@ func (c subcommand) name() string {
 // commands is the table, in the order of the overview.
 func commands() []subcommand {
 	return []subcommand{
-		{synopsis: "demo", run: inPlaces(demo),
+		{synopsis: "demo", run: demo,
 			group: "Start", sample: "ccc demo", brief: "watch a supervised session: no key needed", help: `
 It plays a session, from launch to approval, in a temporary home: five seconds,
 no network, no key, no Claude Code. The session and its commands are real; what

@@ -26,7 +26,14 @@ var demoFiles embed.FS
 const demoSession = "0dec0de0-0000-4000-8000-000000000001"
 
 // demo is ccc demo. It leaves nothing behind, also when it is interrupted.
-func demo(_ *invocation, d dirs) (err error) {
+func demo(c *invocation) (err error) {
+	config := defaultConfig()
+	d, err := findDirs(c.env, "")
+	if err == nil { // without HOME the demo runs, too: it makes one
+		config, _ = loadConfig(d)
+		config.offerEnglish(d)
+	}
+	config.use(c.env)
 	ctx := untilSignal()
 	// A reader of stdout that goes away must not keep the directory from being removed.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
@@ -41,8 +48,6 @@ func demo(_ *invocation, d dirs) (err error) {
 		err = errors.Join(err, os.RemoveAll(dir))
 	}()
 	out := newScreen(os.Stdout)
-	config, _ := loadConfig(d)
-	config.offerEnglish(d)
 	if err := prepareDemo(dir, d.self); err != nil {
 		return err
 	}

@@ -94,7 +94,7 @@ func TestDemoEndedEarly(t *testing.T) {
 	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGHUP} {
 		box := newFakeBox(t)
 		var stdout, stderr strings.Builder
-		cmd := box.command("ccc", "demo")
+		cmd := box.command("env", "-u", "HOME", "ccc", "demo") // it makes a home
 		read, write, err := os.Pipe()
 		check(t, err)
 		cmd.Stdout, cmd.Stderr = write, &stderr
