@@ -56,7 +56,7 @@ func askVersion(claude, dir string, env environ) (version string, err error) {
 	defer cancel()
 	cmd := exec.CommandContext(ctx, claude, "--version")
 	cmd.Env, _ = reviewerEnv(env, nil) // some versions refuse to run inside another claude
-	cmd.Dir, cmd.WaitDelay = dir, 100*time.Millisecond
+	cmd.Dir, cmd.WaitDelay = dir, 2*time.Second // for what is left in the pipes, as in git.go
 	output, err := cmd.CombinedOutput()
 	said := oneLine(string(output))
 	if err != nil && said == "" {
