@@ -750,9 +750,17 @@ func TestTrySockets(t *testing.T) {
 	eachUser(t, func(t *testing.T, box *tryBox) {
 		besideMounts(t, syscall.LOCK_SH)
 		name := "/ccc-" + strconv.Itoa(os.Getpid()) + "-" + strconv.Itoa(box.uid)
-		addresses := []string{listen(t, "tcp4", ""), listen(t, "unix", "@"+name)}
-		if _, err := os.Stat("/proc/net/if_inet6"); err == nil {
-			addresses = append(addresses, listen(t, "tcp6", ""))
+		addresses := []string{listen(t, "unix", "@"+name)}
+		for _, kind := range []string{"tcp4", "tcp6"} { // which a container may lack, or where the loopback may be down
+			if fd, address, err := listening(kind, ""); err == nil {
+				if connectTo(address) == nil {
+					addresses = append(addresses, listen(t, kind, ""))
+				}
+				syscall.Close(fd)
+			}
+		}
+		if len(addresses) == 1 && os.Getenv(tryTestVariable) != "" {
+			t.Error("nothing listens on the loopback")
 		}
 		places := []string{box.work, box.work + "/sub", box.home, box.base + "/tmp", "/tmp", "/var/tmp", "/dev/shm", "/run"}
 		open := func(suffix string, dirs ...string) {
@@ -918,7 +926,9 @@ func TestTryProbe(t *testing.T) {
 	defer syscall.Close(fd)
 	address, _ := syscall.Getsockname(fd)
 	port := strconv.Itoa(address.(*syscall.SockaddrInet4).Port)
-	expectEnd(t, "outside", box.finish(box.cmd([]string{"ccc", tryInsideSubcommand, "made", port})), 1, "", "reached a listener")
+	if connectTo("tcp4:"+port) == nil { // in a network namespace the loopback may be down
+		expectEnd(t, "outside", box.finish(box.cmd([]string{"ccc", tryInsideSubcommand, "made", port})), 1, "", "reached a listener")
+	}
 	expectEnd(t, "a directory that is not there", box.try("ccc", tryInsideSubcommand, "none/made", port), 1, "", "can't be written to")
 	expectEnd(t, "no HOME", box.try("env", "HOME=/none", "ccc", tryInsideSubcommand, "made", port), tryHomeReadOnly, "", "")
 	expectEnd(t, "a copy that holds", box.try("ccc", tryInsideSubcommand, "made", port), 0, "", "")
