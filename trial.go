@@ -55,7 +55,7 @@ func askVersion(claude, dir string, env environ) (version string, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), versionPatience)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, claude, "--version")
-	cmd.Env, _ = reviewerEnv(env, nil) // some versions refuse to run inside another claude
+	cmd.Env, _ = reviewerEnv(env, nil)          // some versions refuse to run inside another claude
 	cmd.Dir, cmd.WaitDelay = dir, 2*time.Second // for what is left in the pipes, as in git.go
 	output, err := cmd.CombinedOutput()
 	said := oneLine(string(output))
