@@ -29,7 +29,10 @@ const demoSession = "0dec0de0-0000-4000-8000-000000000001"
 func demo(c *invocation) (err error) {
 	config := defaultConfig()
 	d, err := findDirs(c.env, "")
-	if err == nil { // without HOME the demo runs, too: it makes one
+	if d.self == "" {
+		return err
+	}
+	if err == nil { // without HOME the demo runs, too, in the locale's language: it makes one
 		config, _ = loadConfig(d)
 		config.offerEnglish(d)
 	}
