@@ -55,8 +55,8 @@ func askVersion(claude, dir string, env environ) (version string, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), versionPatience)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, claude, "--version")
-	cmd.Env, _ = reviewerEnv(env, nil)          // some versions refuse to run inside another claude
-	cmd.Dir, cmd.WaitDelay = dir, 2*time.Second // for what is left in the pipes, as in git.go
+	cmd.Env, _ = reviewerEnv(env, nil)        // some versions refuse to run inside another claude
+	cmd.Dir, cmd.WaitDelay = dir, time.Second // what it leaves running may hold its stdout
 	output, err := cmd.CombinedOutput()
 	said := oneLine(string(output))
 	if err != nil && said == "" {
