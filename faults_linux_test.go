@@ -22,8 +22,10 @@ func TestFaultDisk(t *testing.T) {
 			box := newHookBox(t)
 			box.write(".claude/ccc/filler", 0o600, "")
 			dir := filepath.Join(box.home, ".claude/ccc")
-			besideMounts(t, syscall.LOCK_EX)
-			if err := syscall.Mount("tmpfs", dir, "tmpfs", flags, "size=64k"); err != nil {
+			runtime.LockOSThread() // for good: what it mounts, for it and what it starts, ends with the goroutine
+			err := syscall.Unshare(syscall.CLONE_NEWNS)
+			private := syscall.Mount("", "/", "", syscall.MS_REC|syscall.MS_PRIVATE, "")
+			if err = errors.Join(err, private, syscall.Mount("tmpfs", dir, "tmpfs", flags, "size=64k")); err != nil {
 				t.Skip("mounting a tmpfs:", err)
 			}
 			t.Cleanup(func() { syscall.Unmount(dir, syscall.MNT_DETACH) })
