@@ -187,8 +187,8 @@ func (end endedReview) play(t *testing.T) {
 	}
 }
 
-// A trial that takes long is told, ends at its time or with Ctrl-C, and nothing of it stays. An answer counts
-// although another hook hangs.
+// A trial that takes long is told, ends at its time or with Ctrl-C, and nothing of it stays. An answer counts although another
+// hook hangs. It stands here to begin early.
 func TestTrialEnded(t *testing.T) {
 	t.Parallel()
 	const hangs = "trap '' TERM HUP; (setsid sh -c 'trap \"\" TERM; sleep 100' &)\nsleep 100"

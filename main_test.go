@@ -113,7 +113,7 @@ func TestMain(m *testing.M) {
 		os.Setenv(testScratchVariable, made)
 	}
 	code := m.Run()
-	os.RemoveAll(made)
+	removeTree(made) // what a killed copy leaves may be closed
 	fmt.Print(&results)
 	os.Exit(code)
 }

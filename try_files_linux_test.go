@@ -99,7 +99,6 @@ func TestTryPlaces(t *testing.T) {
 			{"/", box.work, "echo n >notes; cat notes; touch ../bin/x; ls ../bin", "n\nccc\nx\n"},
 			{home, box.work, "stat -c %a ~ /tmp", modes},
 			{home, "/dev/shm", "echo x >ccc-x; cat ccc-x; pwd", "x\n/dev/shm\n"},
-			// The rest is no other for root, who does not show entry by entry.
 			{home, box.work + "/sub", "echo n >../notes; cat ../notes; echo >deep", "n\n"},
 			{home, home, "echo g >f; cat f; pwd", "g\n" + home + "\n"},
 			{home, box.base + "/plain", "echo g >f; cat f; ! touch ../x 2>&- && echo ro", "g\nro\n"},

@@ -16,7 +16,7 @@ import (
 )
 
 // tryTestVariable set to "required" makes a test fail that is otherwise skipped because the machine lacks
-// something.
+// something; "all" adds to that what .ci/run has more of: copies as root and on disk, and what is slow.
 const tryTestVariable = "CCC_TEST_TRY"
 
 func skipTry(t *testing.T, why string) {
