@@ -144,8 +144,9 @@ func TestReplacedWhole(t *testing.T) {
 	check(t, syscall.Getrlimit(syscall.RLIMIT_FSIZE, &before))
 	signal.Ignore(syscall.SIGXFSZ)
 	defer signal.Reset(syscall.SIGXFSZ)
-	check(t, syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: 8, Max: before.Max}))
-	err := replaceFile(path, []byte("a new one"), false)
+	const limit = 16 << 20 // for all that this process writes: go test has it log which files it opens
+	check(t, syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: limit, Max: before.Max}))
+	err := replaceFile(path, make([]byte, limit+1), false)
 	check(t, syscall.Setrlimit(syscall.RLIMIT_FSIZE, &before))
 	text, _ := os.ReadFile(path)
 	left, _ := os.ReadDir(filepath.Dir(path))

@@ -12,6 +12,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -207,7 +208,11 @@ func (box *sandbox) ordinary() {
 		check(box.t, os.Chmod(program, 0o755))
 	}
 	check(box.t, filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
-		return errors.Join(err, os.Lchown(path, madeUpUser, madeUpUser))
+		err = errors.Join(err, os.Lchown(path, madeUpUser, madeUpUser))
+		if errors.Is(err, syscall.EINVAL) {
+			box.t.Skip("this user namespace has one user only")
+		}
+		return err
 	}))
 }
 
