@@ -277,7 +277,7 @@ func TestLaunchOffersEnglish(t *testing.T) {
 		{"LANG=zh_CN.UTF-8", "", "ccc status", false}, {"LANG=en_US.UTF-8", "", "ccc status", false},
 	} {
 		box := newFakeBox(t)
-		box.vars = append(box.vars, test.vars)
+		box.vars = append(box.vars, test.vars, testTrustVariable+"=") // the demo runs where no copy can be made, too
 		if test.config != "" {
 			box.write(".claude/ccc.json", 0o600, test.config)
 		}

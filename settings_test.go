@@ -339,7 +339,7 @@ func TestHookWillVanish(t *testing.T) {
 	if got.code != 1 || got.stdout != "" || !strings.Contains(got.stderr, "go install") || len(box.files()) != 0 {
 		t.Errorf("%+v, files %v", got, box.files())
 	}
-	box.vars = append(box.vars, testTrustVariable+"=") // a copy can not be made everywhere
+	box.vars = append(box.vars, testTrustVariable+"=") // the demo runs where no copy can be made, too
 	if got := box.run(90*time.Second, "", program, "demo"); got.code != 0 || !strings.Contains(got.stdout, "审查 2/10 通过") {
 		t.Errorf("the demo: %+v", got)
 	}
