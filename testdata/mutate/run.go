@@ -102,7 +102,7 @@ func (w *worker) run(tests []string, limit time.Duration) (*result, error) {
 	cmd.Dir, cmd.WaitDelay = w.dir, 2*time.Second
 	cmd.Env = append(slices.DeleteFunc(os.Environ(), func(v string) bool {
 		return strings.HasPrefix(v, "CCC_") || strings.HasPrefix(v, "TMPDIR=")
-	}), "TMPDIR=/dev/shm", "CCC_TEST_TRY=all")
+	}), "TMPDIR=/dev/shm")
 	output := &tail{}
 	cmd.Stdout, cmd.Stderr = output, output
 	start := time.Now()
