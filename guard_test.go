@@ -138,6 +138,7 @@ func TestReviewDeadlineBehindWords(t *testing.T) {
 	endedReview{first: fakeReview{answers("I wait.")}, stderr: "在 10 秒内没有给出判定"}.play(t)
 }
 
+// play has a review end so, and looks for what is left of it.
 func (end endedReview) play(t *testing.T) {
 	t.Helper()
 	box := newHookBox(t)

@@ -247,12 +247,12 @@ func (h *hook) hasWorked(request reviewRequest, t tree) bool {
 	if request.calledSince(since) {
 		return true
 	}
-	found := h.past.Prompts[len(h.past.Prompts)-1].Seen
-	if found.Unseen != "" || found.tree != t || t.Repository == "" {
+	before := h.past.Prompts[len(h.past.Prompts)-1].Seen
+	if before.Unseen != "" || before.tree != t || t.Repository == "" {
 		return false
 	}
 	now := takeLook(t.Top, h.dirs.env, reviewLookPatience)
-	isSame := now.Head == found.Head && now.TreeID == found.TreeID && maps.Equal(now.Paths, found.Paths)
+	isSame := now.Head == before.Head && now.TreeID == before.TreeID && maps.Equal(now.Paths, before.Paths)
 	return now.Unseen == "" && !isSame
 }
 

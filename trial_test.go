@@ -413,6 +413,20 @@ func TestTrialShim(t *testing.T) {
 	}
 }
 
+// What claude --version leaves running holds no launch up, and the version is known.
+func TestVersionLeavesRunning(t *testing.T) {
+	box := newFakeBox(t)
+	box.claudeIs(`echo "2.1.332 (Claude Code)"; sleep 20 &`)
+	start := time.Now()
+	version, err := askVersion(filepath.Join(box.home, "../bin/claude"), box.work, box.vars)
+	check(t, err)
+	expectIs(t, "the version", version, "2.1.332")
+	if took := time.Since(start); took > 15*time.Second {
+		t.Errorf("it took %v", took)
+	}
+	box.kill()
+}
+
 // A program that tells no version of Claude Code's is started with one warning, and never tried; one that is
 // too old is refused before anything is written.
 func TestTrialStandIn(t *testing.T) {
