@@ -184,8 +184,8 @@ func inWords(name string) string {
 	return text.String()
 }
 
-// tables holds the names of the tests of which a row was run.
-var tables sync.Map
+// playedOn holds which client played a row of which test, as [2]string of the test's name and the version.
+var playedOn sync.Map
 
 // forClients runs test on each client of the list, with a sandbox in which "ccc"
 // is the test binary and the agent and the reviewer follow s.
@@ -208,11 +208,12 @@ func forSince(
 	runOn(t, clients, s, test)
 }
 
-// runOn runs test on those clients. Of a table's rows only the first is run on clients between the first and the last.
+// runOn runs test on those clients. Of a table's rows a client between the first and the last plays one, whichever comes to
+// it first.
 func runOn(t *testing.T, clients []realClient, s func() script, test func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI)) {
 	name, _, isRow := strings.Cut(t.Name(), "/")
-	_, isLaterRow := tables.LoadOrStore(name, true)
 	for i, client := range clients {
+		_, isLaterRow := playedOn.LoadOrStore([2]string{name, client.version}, true)
 		if isRow && isLaterRow && i > 0 && i < len(clients)-1 {
 			continue
 		}
