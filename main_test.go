@@ -338,6 +338,27 @@ func TestVersionsListed(t *testing.T) {
 	}
 }
 
+// Each client plays a row of each table, whichever row comes first: else the table of versions would be another each time.
+func TestRowsPlayed(t *testing.T) {
+	t.Parallel()
+	old, middle, newest := realClient{version: "1"}, realClient{version: "2"}, realClient{version: "3"}
+	all := []realClient{old, middle, newest}
+	var rows rowsPlayed
+	for _, step := range []struct {
+		test          string
+		clients, want []realClient
+	}{
+		{"Nested/wrapped", []realClient{newest}, []realClient{newest}},
+		{"Nested/plain", all, all},
+		{"Nested/other", all, []realClient{old, newest}},
+		{"Model/since_2", []realClient{middle, newest}, []realClient{middle, newest}},
+		{"Model/default", all, []realClient{old, newest}},
+		{"Loop", all, all},
+	} {
+		expectEqual(t, step.test, rows.players(step.test, step.clients), step.want)
+	}
+}
+
 // realClientTests lists the tests that TestRealClient selects, without that part
 // of their names.
 func realClientTests(t *testing.T) (tests []string) {

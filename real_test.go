@@ -184,8 +184,20 @@ func inWords(name string) string {
 	return text.String()
 }
 
-// playedOn holds which client played a row of which test, as [2]string of the test's name and the version.
-var playedOn sync.Map
+// rows holds which client played a row of which test.
+var rows rowsPlayed
+
+type rowsPlayed struct{ byTestAndVersion sync.Map }
+
+// players returns those of clients, oldest first, that play that test, or that row of a test with a table. The oldest and the
+// newest play each row, a client between them plays one, whichever comes to it first.
+func (r *rowsPlayed) players(test string, clients []realClient) []realClient {
+	test, _, isRow := strings.Cut(test, "/")
+	return slices.DeleteFunc(slices.Clone(clients), func(c realClient) bool {
+		_, played := r.byTestAndVersion.LoadOrStore([2]string{test, c.version}, true)
+		return isRow && played && c != clients[0] && c != clients[len(clients)-1]
+	})
+}
 
 // forClients runs test on each client of the list, with a sandbox in which "ccc"
 // is the test binary and the agent and the reviewer follow s.
@@ -208,15 +220,9 @@ func forSince(
 	runOn(t, clients, s, test)
 }
 
-// runOn runs test on those clients. Of a table's rows a client between the first and the last plays one, whichever comes to
-// it first.
+// runOn runs test on those of the clients that play it.
 func runOn(t *testing.T, clients []realClient, s func() script, test func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI)) {
-	name, _, isRow := strings.Cut(t.Name(), "/")
-	for i, client := range clients {
-		_, isLaterRow := playedOn.LoadOrStore([2]string{name, client.version}, true)
-		if isRow && isLaterRow && i > 0 && i < len(clients)-1 {
-			continue
-		}
+	for _, client := range rows.players(t.Name(), clients) {
 		t.Run(client.version, func(t *testing.T) {
 			t.Cleanup(func() { results.note(t.Name(), client.version, !t.Failed()) }) // after the sandbox has looked for what is left
 			box := newSandbox(t, client.path)
