@@ -222,9 +222,6 @@ func (d dirs) hookPath() string {
 // 1.24 on in the build cache, go-build, which forgets them after some days.
 var goRunFolder = lazyRegexp(`/go-build[0-9]*/`)
 
-// willVanish reports whether the program at path will not last.
-func willVanish(path string) bool { return goRunFolder().MatchString(path) }
-
 // oldestClaude is the oldest version that is tested. Reviews of sessions of an older one fail.
 const oldestClaude = "2.1.200"
 

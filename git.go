@@ -228,16 +228,11 @@ func unquoted(name string) string {
 // shownPath is a path as people read it.
 func shownPath(path string) string { return printable(unquoted(path)) }
 
-// namedPaths is how many paths a sentence names.
-const namedPaths = 20
-
 // pathNames names the first paths, as people read them.
 func pathNames(paths []string) string {
-	names := make([]string, 0, namedPaths+1)
-	for _, path := range paths[:min(namedPaths, len(paths))] {
-		names = append(names, shownPath(path))
-	}
-	if more := len(paths) - namedPaths; more > 0 {
+	const most = 20
+	names := mapped(paths[:min(most, len(paths))], shownPath)
+	if more := len(paths) - most; more > 0 {
 		names = append(names, fmt.Sprintf("+%d", more))
 	}
 	return strings.Join(names, say(listComma))

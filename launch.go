@@ -216,7 +216,7 @@ func (l *launch) planSupervision() error {
 			"and would not be supervised"
 		return failure{code: 2, err: fmt.Errorf(format, flag), hint: l.switchHint()}
 	}
-	if willVanish(self) {
+	if goRunFolder().MatchString(self) {
 		err := fmt.Errorf("go run removes the program that the hooks would call, %s", self)
 		return withHint(err, "go install . && ccc --supervisor")
 	}

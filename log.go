@@ -178,7 +178,7 @@ func (s *story) writeSession() {
 	}
 	what := say(sessionTitle, s.session.id)
 	if s.chosen != "" {
-		what = say(sessionChosen, s.session.id, s.chosen)
+		what = say(withReason, what, s.chosen)
 	}
 	if s.latest != nil {
 		fmt.Fprintln(s)

@@ -233,7 +233,7 @@ var listMark = lazyRegexp(`^ *((\d+([.)] |[、）])|[-*•·] ) *)?`)
 // shortenRule makes a rule that is drawn in a program's output, which may have words in its middle, no wider
 // than width, as far as four marks stay at each end.
 func shortenRule(line string, width int) string {
-	for _, mark := range ruleMarks {
+	for _, mark := range "-=_*~#─━═" { // each one column wide
 		size, most := len(string(mark)), strings.Repeat(string(mark), 5)
 		isRule := func() bool { return strings.HasPrefix(line, most) && strings.HasSuffix(line, most) }
 		for atEnd := true; isRule() && displayWidth(line) > width; atEnd = !atEnd {
@@ -246,9 +246,6 @@ func shortenRule(line string, width int) string {
 	}
 	return line
 }
-
-// ruleMarks are what rules are drawn with, each one column wide.
-const ruleMarks = "-=_*~#─━═"
 
 // wrap breaks line into rows of at most width columns: at blanks, and before or behind wide characters
 // unless noRowBegins follows, but not behind noRowEnds. A longer word is broken anywhere.

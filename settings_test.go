@@ -329,7 +329,7 @@ func TestHookWillVanish(t *testing.T) {
 		"/tmp/go-build2937241815/b001/exe/ccc": true, "/root/.cache/go-build/9a/9a1d7b-d/ccc": true,
 		"/home/u/go/bin/ccc": false, "/home/u/go-builder/ccc": false, "/opt/ccc-d/ccc": false,
 	} {
-		expectIs(t, path, willVanish(path), want)
+		expectIs(t, path, goRunFolder().MatchString(path), want)
 	}
 	box := newFakeBox(t)
 	os.Remove(box.program())

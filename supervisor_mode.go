@@ -116,7 +116,7 @@ func supervisorMode(c *invocation, d dirs) error {
 		session = d.env.get(sessionVariable)
 	default:
 		if session, err = sessionMeant(d); err == nil {
-			fmt.Fprintln(os.Stderr, "ccc:", say(sessionChosen, session, say(newestHere)))
+			fmt.Fprintln(os.Stderr, "ccc:", say(withReason, say(sessionTitle, session), say(newestHere)))
 		}
 	}
 	switch {

@@ -270,7 +270,7 @@ var (
 		"reviewing": {"审查中", "reviewing"},
 	}
 	wouldBeSentBack  = words{"会被退回", "would be sent back"} // where it is observed
-	withReason       = words{"%s（%s）", "%s (%s)"}          // verdict, why
+	withReason       = words{"%s（%s）", "%s (%s)"}          // verdict or session, why
 	runningFor       = words{"%d 秒", "%ds"}
 	justNow          = words{"刚刚", "just now"}
 	minutesAgo       = words{"%d 分钟前", "%dm ago"}
@@ -295,7 +295,6 @@ var (
 var (
 	waitingForFirst = words{"等待第一个会话……", "Waiting for the first session..."}
 	sessionTitle    = words{"会话 %s", "Session %s"}
-	sessionChosen   = words{"会话 %s（%s）", "Session %s (%s)"}
 	newestHere      = words{"当前项目最新的会话", "the newest of this project"}
 	anotherHere     = words{"当前项目的另一个会话", "another of this project"}
 	titleUser       = words{"用户", "User"}
