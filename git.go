@@ -125,7 +125,7 @@ func (g gitRunner) lines(stdin string, args ...string) ([]string, error) {
 }
 
 // run runs git in the working tree, without the variables by which a git hook gets repository and index. The
-// error is a failure with its exit code and its complaints on one line, or why g.ctx ended.
+// error is git's complaints on one line, or why g.ctx ended.
 func (g gitRunner) run(stdin string, out io.Writer, args ...string) error {
 	cmd := exec.CommandContext(g.ctx, "git", slices.Concat(gitFlags, args)...)
 	cmd.Dir = g.tree.Top
@@ -155,9 +155,9 @@ func (g gitRunner) run(stdin string, out io.Writer, args ...string) error {
 		return strings.HasPrefix(line, "warning:") || strings.HasPrefix(line, "hint:")
 	})
 	if text := oneLine(strings.Join(said, " ")); text != "" {
-		return failure{code: exitCode(err), err: errors.New(clip(text, 300))}
+		return errors.New(clip(text, 300))
 	}
-	return failure{code: exitCode(err), err: err}
+	return err
 }
 
 // commits returns the ids of those of the revisions that are commits here, by revision. "" is none.

@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"fmt"
 	"os"
-	"slices"
 	"strings"
 )
 
@@ -56,9 +55,7 @@ func (w words) in(language string) string {
 }
 
 // has reports whether text is w in one of its languages.
-func (w words) has(text string) bool {
-	return slices.ContainsFunc(languages, func(language string) bool { return w.in(language) == text })
-}
+func (w words) has(text string) bool { return text == w.zh || text == w.en }
 
 // say returns text in the language of this process, formatted as by fmt if there are values.
 func say(text words, values ...any) string {

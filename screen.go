@@ -211,7 +211,7 @@ func (s *screen) writeHint(indent, text string) {
 	}
 }
 
-// writeText writes text: as block does on a terminal, elsewhere as it is.
+// writeText writes text: as writeBlock does on a terminal, elsewhere as it is.
 func (s *screen) writeText(text string) {
 	if s.terminal {
 		s.writeBlock("", text)
