@@ -341,7 +341,7 @@ func (s *story) writeFact(lead words, text string) {
 func (s *story) writeEnd(r *review) {
 	isApproved, isLimit := r.Verdict == verdictAllow, r.Verdict == verdictLimit
 	title, result := r.titleAndResult()
-	s.writeTitle(*r.lastTime(), title, s.paint(verdictColour(r.Verdict), result))
+	s.writeTitle(r.lastTime(), title, s.paint(verdictColour(r.Verdict), result))
 	s.writeFact(words{}, r.reviewSpending())
 	if isLimit { // it had no begin
 		s.writeOccasion(r)
