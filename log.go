@@ -132,15 +132,12 @@ func newPage(s *screen) *page { return &page{screen: s, date: time.Now().Format(
 
 func (p *page) newStory(of sessionFiles) *story {
 	// Reviewers have the built-in prompt unless a line names another.
-	s := &story{page: p, session: of, history: &history{file: lineReader{path: of.timelineFile()}},
-		lastPrinted: map[words]string{leadBasis: say(builtinPrompt)}}
-	s.history.file.lines.line = func(line []byte) {
-		if e, ok := s.history.parse(line); ok {
-			e = e.redacted()
-			s.next = append(s.next, storyEntry{e})
-			s.history.add(e)
-		}
-	}
+	s := &story{page: p, session: of, lastPrinted: map[words]string{leadBasis: say(builtinPrompt)}}
+	s.history = of.openHistory(func(e entry) entry {
+		e = e.redacted()
+		s.next = append(s.next, storyEntry{e})
+		return e
+	})
 	return s
 }
 

@@ -209,31 +209,30 @@ type history struct {
 
 // readHistory reads the session's timeline. With an error the history has what could be read.
 func (s sessionFiles) readHistory() (*history, error) {
-	h := &history{file: lineReader{path: s.timelineFile()}}
-	h.file.lines.line = func(line []byte) {
-		if e, ok := h.parse(line); ok {
-			h.add(e)
-		}
-	}
+	h := s.openHistory(func(e entry) entry { return e })
 	return h, h.read()
 }
 
-// parse reads a line of the timeline; ok is false for any other line. Of one of ccc 1.x only time
-// and project count.
-func (h *history) parse(line []byte) (e entry, ok bool) {
-	if e, ok = parseEntry(line); ok {
-		return e, true
+// openHistory returns the history of the session, of which nothing is read yet. It gets what change makes of
+// each line. Of a line of ccc 1.x only time and project count.
+func (s sessionFiles) openHistory(change func(entry) entry) *history {
+	h := &history{file: lineReader{path: s.timelineFile()}}
+	h.file.lines.line = func(line []byte) {
+		if e, ok := parseEntry(line); ok {
+			h.add(change(e))
+			return
+		}
+		var old struct {
+			Time    time.Time
+			Project string
+			Kind    string
+		}
+		if json.Unmarshal(line, &old) == nil && old.Kind != "" {
+			h.hasOld = true
+			h.add(entry{Time: old.Time, Project: old.Project})
+		}
 	}
-	var old struct {
-		Time    time.Time
-		Project string
-		Kind    string
-	}
-	if json.Unmarshal(line, &old) == nil && old.Kind != "" {
-		h.hasOld = true
-		h.add(entry{Time: old.Time, Project: old.Project})
-	}
-	return e, false
+	return h
 }
 
 // read reads what has been added to the timeline since the last read.
