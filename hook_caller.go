@@ -109,14 +109,13 @@ func (state sessionState) modeIn(c caller) mode {
 	if c.byAgent {
 		return modeOff
 	}
-	launched := state.LaunchedAt
-	if c.launched.After(launched) {
-		launched = c.launched
+	if c.launched.After(state.LaunchedAt) {
+		state.LaunchedAt = c.launched
 	}
-	if state.isSwitched(launched) {
+	if state.isSwitched() {
 		return state.Enabled
 	}
-	if !launched.IsZero() || c.asked == "1" && c.token == "" || c.asked == "" && c.fromShell {
+	if !state.LaunchedAt.IsZero() || c.asked == "1" && c.token == "" || c.asked == "" && c.fromShell {
 		return modeOn
 	}
 	return modeOff

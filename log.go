@@ -132,15 +132,12 @@ func newPage(s *screen) *page { return &page{screen: s, date: time.Now().Format(
 
 func (p *page) newStory(of sessionFiles) *story {
 	// Reviewers have the built-in prompt unless a line names another.
-	s := &story{page: p, session: of, history: &history{file: lineReader{path: of.timelineFile()}},
-		lastPrinted: map[words]string{leadBasis: say(builtinPrompt)}}
-	s.history.file.lines.line = func(line []byte) {
-		if e, ok := s.history.parse(line); ok {
-			e = e.redacted()
-			s.next = append(s.next, storyEntry{e})
-			s.history.add(e)
-		}
-	}
+	s := &story{page: p, session: of, lastPrinted: map[words]string{leadBasis: say(builtinPrompt)}}
+	s.history = of.openHistory(func(e entry) entry {
+		e = e.redacted()
+		s.next = append(s.next, storyEntry{e})
+		return e
+	})
 	return s
 }
 
@@ -341,7 +338,7 @@ func (s *story) writeFact(lead words, text string) {
 func (s *story) writeEnd(r *review) {
 	isApproved, isLimit := r.Verdict == verdictAllow, r.Verdict == verdictLimit
 	title, result := r.titleAndResult()
-	s.writeTitle(*r.lastTime(), title, s.paint(verdictColour(r.Verdict), result))
+	s.writeTitle(r.lastTime(), title, s.paint(verdictColour(r.Verdict), result))
 	s.writeFact(words{}, r.reviewSpending())
 	if isLimit { // it had no begin
 		s.writeOccasion(r)

@@ -116,16 +116,16 @@ func limitUnder(limit int, blockCap string) int {
 	return min(n, limit)
 }
 
-// isSwitched reports whether a switch of the session came after the launch, and so decides.
-func (s *sessionState) isSwitched(launched time.Time) bool {
-	return s.Enabled != "" && !s.SwitchedAt.Before(launched)
+// isSwitched reports whether a switch of the session came after its launch, and so decides.
+func (s *sessionState) isSwitched() bool {
+	return s.Enabled != "" && !s.SwitchedAt.Before(s.LaunchedAt)
 }
 
 // modeSeen returns the mode of the session as far as its state shows: a session that was never switched has
 // a state only if it was supervised. observe is supervisor.observe of ccc.json.
 func (s *sessionState) modeSeen(observe bool) mode {
 	switch {
-	case s.isSwitched(s.LaunchedAt):
+	case s.isSwitched():
 		return s.Enabled.under(observe)
 	case s.UpdatedAt.IsZero():
 		return modeOff

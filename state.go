@@ -45,8 +45,7 @@ func (s sessionFiles) files() []string {
 		s.timelineFile(), s.feedbackFile(), s.stateFile(), s.stateFile() + ".bad", temporaryOf(s.stateFile())}
 }
 
-// outputLimit, in bytes, is from where on a reviewers' output file is put aside. One older file stays
-// beside it.
+// outputLimit, in bytes, is from where on a reviewers' output file is put aside.
 const outputLimit = 20 << 20
 
 // openOutput opens the reviewers' output file at path for appending. A file over outputLimit is put aside

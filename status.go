@@ -208,7 +208,8 @@ func summarize(known sessionFiles, config *configuration) summary {
 	s.Request = clip(firstLine(redact(h.newestRequest())), 100)
 	s.CostUSD = math.Round(s.CostUSD*1e6) / 1e6
 	if last := h.lastReview(); last != nil {
-		s.Verdict, s.Observed, s.VerdictAt = last.Verdict, last.Observed, last.lastTime()
+		at := last.lastTime()
+		s.Verdict, s.Observed, s.VerdictAt = last.Verdict, last.Observed, &at
 		if last.Iteration > 0 {
 			s.number = " " + last.reviewNumber()
 		}

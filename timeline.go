@@ -185,9 +185,7 @@ type steps struct {
 
 // append adds the entry to the session's timeline, as of now.
 func (s sessionFiles) append(e entry) error {
-	if e.Time.IsZero() {
-		e.Time = now()
-	}
+	e.Time = cmp.Or(e.Time, now())
 	return appendFile(s.timelineFile(), append(encodeJSON(e), '\n'))
 }
 
@@ -211,31 +209,30 @@ type history struct {
 
 // readHistory reads the session's timeline. With an error the history has what could be read.
 func (s sessionFiles) readHistory() (*history, error) {
-	h := &history{file: lineReader{path: s.timelineFile()}}
-	h.file.lines.line = func(line []byte) {
-		if e, ok := h.parse(line); ok {
-			h.add(e)
-		}
-	}
+	h := s.openHistory(func(e entry) entry { return e })
 	return h, h.read()
 }
 
-// parse reads a line of the timeline; ok is false for any other line. Of one of ccc 1.x only time
-// and project count.
-func (h *history) parse(line []byte) (e entry, ok bool) {
-	if e, ok = parseEntry(line); ok {
-		return e, true
+// openHistory returns the history of the session, of which nothing is read yet. It gets what change makes of
+// each line. Of a line of ccc 1.x only time and project count.
+func (s sessionFiles) openHistory(change func(entry) entry) *history {
+	h := &history{file: lineReader{path: s.timelineFile()}}
+	h.file.lines.line = func(line []byte) {
+		if e, ok := parseEntry(line); ok {
+			h.add(change(e))
+			return
+		}
+		var old struct {
+			Time    time.Time
+			Project string
+			Kind    string
+		}
+		if json.Unmarshal(line, &old) == nil && old.Kind != "" {
+			h.hasOld = true
+			h.add(entry{Time: old.Time, Project: old.Project})
+		}
 	}
-	var old struct {
-		Time    time.Time
-		Project string
-		Kind    string
-	}
-	if json.Unmarshal(line, &old) == nil && old.Kind != "" {
-		h.hasOld = true
-		h.add(entry{Time: old.Time, Project: old.Project})
-	}
-	return e, false
+	return h
 }
 
 // read reads what has been added to the timeline since the last read.
@@ -335,12 +332,7 @@ func (d *steps) add(next step) {
 }
 
 // lastTime returns when the review ended, or began if it has no end.
-func (r review) lastTime() *time.Time {
-	if r.Ended.IsZero() {
-		return &r.Begun
-	}
-	return &r.Ended
-}
+func (r review) lastTime() time.Time { return cmp.Or(r.Ended, r.Begun) }
 
 // lastPrompt returns when the user's last prompt came, zero before the first.
 func (h *history) lastPrompt() time.Time {
@@ -367,29 +359,27 @@ func (r review) newestRequest() string {
 	return strings.Join(r.Requests[max(0, len(r.Requests)-1):], "")
 }
 
-// isPresent reports whether the review is of the user's last prompt, and not ended before supervision was
-// switched off.
-func (h *history) isPresent(r review) bool {
+// lastReview returns the review that runs, else the one that ended last of those that count as a stop, have
+// begun since the user's last prompt, and did not end before supervision was switched off. nil is none.
+func (h *history) lastReview() (last *review) {
+	var off time.Time
 	for _, s := range h.Switches {
-		if s.Mode == modeOff && !r.Ended.IsZero() && r.Ended.Before(s.at) {
-			return false
+		if s.Mode == modeOff {
+			off = s.at
 		}
 	}
-	return !r.Begun.Before(h.lastPrompt())
-}
-
-// lastReview returns the review that runs, else what lastOf returns of those since the user's last prompt.
-func (h *history) lastReview() *review {
-	var present []review
 	for i := range h.Reviews {
-		if h.Reviews[i].Verdict == verdictReviewing {
-			return &h.Reviews[i]
-		}
-		if h.isPresent(h.Reviews[i]) {
-			present = append(present, h.Reviews[i])
+		r := &h.Reviews[i]
+		isPast := r.Begun.Before(h.lastPrompt()) || !r.Ended.IsZero() && r.Ended.Before(off)
+		switch {
+		case r.Verdict == verdictReviewing:
+			return r
+		case isPast || !r.countsAsStop():
+		case last == nil || !r.lastTime().Before(last.lastTime()):
+			last = r
 		}
 	}
-	return lastOf(present)
+	return last
 }
 
 // lastStop returns the last review of a stop, an empty one where there is none.
@@ -457,15 +447,4 @@ func (r review) approves() bool { return r.Verdict == verdictAllow && !r.occasio
 func (r review) countsAsStop() bool {
 	isVerdict := r.Verdict == verdictAllow || r.Verdict == verdictBlock && !r.NoVerdict
 	return !r.occasion().isQuestion && (!r.occasion().isByHand || isVerdict)
-}
-
-// lastOf returns the review of a stop, or with a verdict by hand, that ended last; nil where there is none.
-func lastOf(reviews []review) (last *review) {
-	for i := range reviews {
-		r := &reviews[i]
-		if r.countsAsStop() && (last == nil || !r.lastTime().Before(*last.lastTime())) {
-			last = r
-		}
-	}
-	return last
 }

@@ -112,7 +112,7 @@ func (s sessionReview) endTime() time.Time {
 	if s.Verdict == verdictReviewing {
 		return time.Now().Add(time.Hour)
 	}
-	return *s.lastTime()
+	return s.lastTime()
 }
 
 // lastJudged returns the last stop, and its answer. If that was not reviewed (failed, cancelled), an approval
@@ -134,7 +134,7 @@ func lastJudged(stops []sessionReview, env []string) (sessionReview, answer) {
 
 // reasonLines are the reason: which review it was, when, and what follows from it.
 func (s sessionReview) reasonLines(a answer) (lines []string) {
-	when := howLongAgo(*s.lastTime())
+	when := howLongAgo(s.lastTime())
 	head := say(verdictHead, s.reviewTitle(), s.verdictName(), when)
 	switch s.Verdict {
 	case verdictAllow:
