@@ -33,7 +33,7 @@ func (r review) answer(ctx context.Context, env []string) answer {
 	case r.Verdict != verdictAllow:
 		return answer{word: r.Verdict, why: cmp.Or(r.Error, r.Feedback)}
 	case r.Seen.Repository == "":
-		return answer{word: verdictAllow, why: say(verdictAlone, noGit(env))}
+		return answer{word: verdictAllow, why: say(verdictAlone, errNoGit)}
 	}
 	c, err := r.Seen.compare(ctx, env)
 	switch {
@@ -45,14 +45,6 @@ func (r review) answer(ctx context.Context, env []string) answer {
 		return answer{word: answerChanged, why: say(changedSince, pathNames(c.changed)), comparison: c}
 	}
 	return answer{word: verdictAllow, why: say(nothingChanged), comparison: c}
-}
-
-// noGit is why there is no git repository, also for those who have one that GIT_DIR alone names.
-func noGit(env []string) string {
-	if dir := lookupEnv(env, "GIT_DIR"); dir != "" {
-		return errNoGit.Error() + say(gitDirUnheeded, dir)
-	}
-	return errNoGit.Error()
 }
 
 // A comparison is what lies in a working tree now, other than a look found it.
