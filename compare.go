@@ -28,14 +28,14 @@ type answer struct {
 }
 
 // answer returns what the review says of the files now. Outside git the verdict alone counts.
-func (r review) answer(ctx context.Context, env []string) answer {
+func (r review) answer(env []string) answer {
 	switch {
 	case r.Verdict != verdictAllow:
 		return answer{word: r.Verdict, why: cmp.Or(r.Error, r.Feedback)}
 	case r.Seen.Repository == "":
 		return answer{word: verdictAllow, why: say(verdictAlone, errNoGit)}
 	}
-	c, err := r.Seen.compare(ctx, env)
+	c, err := r.Seen.compare(env)
 	switch {
 	case err != nil:
 		return answer{word: answerChanged, why: say(notCompared, oneLine(err.Error()))}
@@ -57,14 +57,14 @@ type comparison struct {
 
 // compare compares the working tree with what l found there. A path that a remote has got since with its
 // content now does not count.
-func (l look) compare(ctx context.Context, env []string) (c comparison, err error) {
+func (l look) compare(env []string) (c comparison, err error) {
 	if l.Unseen != "" {
 		return c, errors.New(l.Unseen)
 	}
 	if err := goneError(l.Top); err != nil {
 		return c, err
 	}
-	g, end := gitIn(ctx, reviewLookPatience, l.tree, env)
+	g, end := gitIn(context.Background(), reviewLookPatience, l.tree, env)
 	defer end()
 	now, s, err := g.look(l.Head)
 	if err != nil {
@@ -75,10 +75,7 @@ func (l look) compare(ctx context.Context, env []string) (c comparison, err erro
 		return c, errors.New(say(commitGone, l.Head))
 	}
 	if l.TreeID != "" {
-		id, err := now.TreeID, error(nil)
-		if id == "" {
-			id, err = s.output("write-tree", "--missing-ok")
-		}
+		id, err := s.output("write-tree", "--missing-ok")
 		c.isOtherTree = id != l.TreeID
 		return c, err
 	}

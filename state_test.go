@@ -236,7 +236,7 @@ func TestAnswers(t *testing.T) {
 	approval := record{Event: eventStop, outcome: outcome{Verdict: verdictAllow, Feedback: "fine"}, look: takeLook(box.work, box.vars, time.Minute)}
 	expect := func(what string, r record, word verdict, why string) {
 		t.Helper()
-		a := r.review().answer(t.Context(), box.vars)
+		a := r.review().answer(box.vars)
 		if a.word != word || !strings.HasPrefix(a.why, why) || why == "" && a.why != "" {
 			t.Errorf("%s: %s %q, want %s %q", what, a.word, a.why, word, why)
 		}
