@@ -16,19 +16,13 @@ import (
 // cut.
 const supervisorPromptLimit = 100 << 10
 
-// instructions are a supervisor prompt and where it is from: a path, or builtinSource.
-type instructions struct {
-	Source string
-	Text   string
-}
-
 // builtinSource is the source of the built-in prompt.
 const builtinSource = "built-in"
 
 // supervisorPrompt returns the first supervisor prompt that exists, is not blank and not the built-in one:
-// the project's, that in ccc's directory; else the built-in one. A prompt that is too large or no text is an
-// error.
-func supervisorPrompt(project, cccDir string) (*instructions, error) {
+// the project's, that in ccc's directory; else the built-in one. source is its path, or builtinSource. A
+// prompt that is too large or no text is an error.
+func supervisorPrompt(project, cccDir string) (source, text string, err error) {
 	for _, dir := range []string{project, cccDir} {
 		path := filepath.Join(dir, promptName)
 		text, err := readUserFile(path)
@@ -39,10 +33,10 @@ func supervisorPrompt(project, cccDir string) (*instructions, error) {
 		}
 		isBuiltin := defaultPrompt.has(string(text)) // a launch's
 		if err != nil || len(bytes.TrimSpace(text)) > 0 && !isBuiltin {
-			return &instructions{Source: path, Text: string(text)}, err
+			return path, string(text), err
 		}
 	}
-	return &instructions{Source: builtinSource, Text: say(defaultPrompt)}, nil
+	return builtinSource, say(defaultPrompt), nil
 }
 
 // verdictSchema returns the JSON schema of the verdict, as --json-schema takes it.
