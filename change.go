@@ -11,13 +11,6 @@ import (
 	"time"
 )
 
-// A changeOf is whose change it is.
-type changeOf struct {
-	history *history
-	started string // the time of the conversation's first request, as the transcript has it
-	byHand  bool
-}
-
 // A changeStart is what the history has of the place where a change begins.
 type changeStart struct {
 	look               // of the review that approved, or at the first prompt; zero where there is none
@@ -27,8 +20,8 @@ type changeStart struct {
 }
 
 // changeStart returns where the session's change in the working tree t starts: at its last approval there,
-// else at the first prompt of its conversation. One that began earlier than promptTimeout before the first
-// prompt on record began without ccc.
+// else at the first prompt of its conversation, whose first request was at started, as the transcript has it.
+// One that began earlier than promptTimeout before the first prompt on record began without ccc.
 func (h *history) changeStart(t tree, started string) (s changeStart) {
 	for _, r := range h.Reviews {
 		if r.Seen.tree == t && r.approves() {
@@ -107,7 +100,7 @@ type changedPath struct {
 type judgedChange struct {
 	look // Unseen is why the change is not known
 	changeBase
-	byHand      bool
+	byHand      bool // the user has asked for the review
 	paths       []changedPath
 	uncommitted []string // of these
 	left        []string // what had changes when the change began, and is as it was: no part of it
@@ -117,15 +110,18 @@ type judgedChange struct {
 	rest        string   // the paths that shown does not show whole
 }
 
-// takeChange looks at the working tree around dir, and returns its change.
-func takeChange(ctx context.Context, dir string, env []string, of changeOf) (c judgedChange) {
-	c.byHand, c.tree = of.byHand, treeOf(dir)
+// takeChange looks at the working tree around dir, and returns its change in the session with that history.
+// For started see changeStart.
+func takeChange(
+	ctx context.Context, dir string, env []string, past *history, started string,
+) (c judgedChange) {
+	c.tree = treeOf(dir)
 	if c.Repository == "" {
 		return c
 	}
 	g, end := gitIn(ctx, reviewLookPatience, c.tree, env)
 	defer end()
-	start := of.history.changeStart(c.tree, of.started)
+	start := past.changeStart(c.tree, started)
 	var s *snapshot
 	var err error
 	if c.look, s, err = g.look(start.Head, start.behind.Head); err != nil {

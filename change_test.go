@@ -92,7 +92,7 @@ func TestTryCall(t *testing.T) {
 
 // changeIn returns the change in dir of a session with that history.
 func (box *sandbox) changeIn(dir string, h *history, started string) judgedChange {
-	return takeChange(context.Background(), dir, box.vars, changeOf{history: h, started: started})
+	return takeChange(context.Background(), dir, box.vars, h, started)
 }
 
 // promptedIn returns the history of a session with a prompt in dir.
@@ -198,7 +198,7 @@ func TestLookFails(t *testing.T) {
 		dir := t.TempDir()
 		box.gitIn(dir, c.script)
 		start := time.Now()
-		got := takeChange(c.ctx, dir, box.vars, changeOf{history: new(history)})
+		got := takeChange(c.ctx, dir, box.vars, new(history), "")
 		expectIn(t, name+": the reason", got.Unseen, c.want)
 		expectIs(t, name+": there is a reason", got.Unseen != "", c.want != "")
 		expectNotIn(t, name+": the reason", got.Unseen, "\n")

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -76,18 +77,25 @@ type reviewRequest struct {
 // addChange adds the change to the request. Where the agent has only talked, and no file differs, nothing
 // has to be run.
 func (r *reviewRequest) addChange(change judgedChange) {
-	r.changes, r.compares = change.changeText(), change.namesCommit()
-	isUnchanged := change.Repository != "" && change.Unseen == "" && len(change.paths) == 0
-	r.wordsOnly = isUnchanged && r.question == nil && r.calledNothing()
+	isKnown := change.Repository != "" && change.Unseen == ""
+	r.changes, r.compares = change.changeText(), isKnown && change.base != ""
+	r.wordsOnly = isKnown && len(change.paths) == 0 && r.question == nil && r.calledNothing()
 }
 
-// closes returns the ids of the requests that end with an approval, or at the limit: none while something is
-// still to wake the agent, which may have stopped to wait for it.
-func (r reviewRequest) closes() []string {
+// closes returns the ids of the requests that end with an approval, or at the limit: those that are open, but
+// none while something is still to wake the agent, which may have stopped to wait for it. One that the user
+// interrupted does not end: the reviewer may approve what came of it instead.
+func (r reviewRequest) closes() (ids []string) {
 	if r.inPlanMode || len(r.tasks)+len(r.crons) > 0 {
 		return nil
 	}
-	return r.closable()
+	for _, asked := range r.requests {
+		isOpen := asked.closed == (words{}) && !slices.Contains(asked.remarks, remarkInterrupted)
+		if asked.id != "" && isOpen {
+			ids = append(ids, asked.id)
+		}
+	}
+	return ids
 }
 
 // runningPart is how the reviewer runs commands, or why it can't or need not. A SUPERVISOR.md of the user's

@@ -597,11 +597,14 @@ func TestRequestComparesWithCommit(t *testing.T) {
 		expectIs(t, "after "+script+" BASE is named", strings.Contains(request, "BASE"), want)
 		expectIn(t, "the request", request, tryExample(tryCommand()))
 	}
-	change := judgedChange{changeBase: changeBase{base: "abc"}}
+	change := judgedChange{changeBase: changeBase{how: sinceReview, base: "abc"}}
 	change.Repository = "/r"
-	expectIs(t, "a known one names its commit", change.namesCommit(), true)
+	request := reviewRequest{}
+	request.addChange(change)
+	expectIs(t, "a known one names its commit", request.compares, true)
 	change.Unseen = "git is slow"
-	expectIs(t, "what can't be told names no commit", change.namesCommit(), false)
+	request.addChange(change)
+	expectIs(t, "what can't be told names no commit", request.compares, false)
 }
 
 // The second one runs tests with the change and without it, in a copy, wherever the session is and whatever is committed. What

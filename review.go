@@ -128,10 +128,10 @@ func (s *supervision) prepare(ctx context.Context, prompt string, request *revie
 ) {
 	looking, stop := context.WithCancel(ctx)
 	defer stop()
-	of, before := changeOf{s.past, request.began(), byHand}, make(chan judgedChange, 1)
+	before := make(chan judgedChange, 1)
 	go func() {
 		defer exitOnPanic()
-		before <- takeChange(looking, request.tree, s.dirs.env, of)
+		before <- takeChange(looking, request.tree, s.dirs.env, s.past, request.began())
 	}()
 	if call, err = s.plan(ctx, prompt, request); err != nil {
 		stop()
@@ -139,6 +139,7 @@ func (s *supervision) prepare(ctx context.Context, prompt string, request *revie
 	if judged = <-before; err != nil {
 		return nil, judged, err
 	}
+	judged.byHand = byHand
 	request.addChange(judged)
 	call.input = request.requestText(call.shares)
 	if call.shares { // no flag may change the system prompt then

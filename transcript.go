@@ -70,17 +70,6 @@ func (c *conversation) noteReviews(past *history) {
 	}
 }
 
-// closable returns the ids of the requests that end with an approval: those that are open. One that the user
-// interrupted is not: the reviewer may approve what came of it instead.
-func (c *conversation) closable() (ids []string) {
-	for _, r := range c.requests {
-		if r.id != "" && r.closed == (words{}) && !slices.Contains(r.remarks, remarkInterrupted) {
-			ids = append(ids, r.id)
-		}
-	}
-	return ids
-}
-
 // calledNothing reports whether the agent called no tool for any request that is open, as far as all is
 // known.
 func (c *conversation) calledNothing() bool {
