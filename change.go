@@ -51,35 +51,6 @@ func (h *history) isUsers(t tree, path, content string) bool {
 	return known && first[1] == content
 }
 
-// A changeBase is where a change begins: what git compares with, and how that is known.
-type changeBase struct {
-	how      string     // a key of changeBegins
-	base     string     // the commit that git compares with; "" is the empty tree
-	differed pathStates // these paths differed from it already
-}
-
-// baseOf returns where the change begins that starts at s. known are the commits that are there. Without a
-// look that can be compared it is the commit that was checked out then, and where HEAD's log does not have
-// that, the merge base of HEAD and the look's.
-func (g gitRunner) baseOf(s changeStart, known map[string]string) changeBase {
-	if s.tree == g.tree && s.isWhole() && (known[s.Head] != "" || s.Head == "") {
-		how := sinceRequest
-		if s.approved {
-			how = sinceReview
-		}
-		return changeBase{how: how, base: s.Head, differed: s.Paths}
-	}
-	b := changeBase{how: sinceCommit}
-	if commit := g.headAt(s.at); commit != "" {
-		there, _ := g.commits(commit)
-		b.base = there[commit]
-	}
-	if b.base == "" && known[s.Head] != "" && known["HEAD"] != "" {
-		b.base, _ = g.output("merge-base", "HEAD", s.Head)
-	}
-	return b
-}
-
 // The paths of a change, in the order in which they are shown.
 const (
 	groupSession = iota // the session's
@@ -98,9 +69,11 @@ type changedPath struct {
 
 // A judgedChange is what a review judges.
 type judgedChange struct {
-	look // Unseen is why the change is not known
-	changeBase
-	byHand      bool // the user has asked for the review
+	look                   // Unseen is why the change is not known
+	how         string     // a key of changeBegins: how it is known where it begins
+	base        string     // the commit there, with which git compares; "" is the empty tree
+	differed    pathStates // these paths differed from it already when the change began
+	byHand      bool       // the user has asked for the review
 	paths       []changedPath
 	uncommitted []string // of these
 	left        []string // what had changes when the change began, and is as it was: no part of it
@@ -128,11 +101,34 @@ func takeChange(
 		return c
 	}
 	defer s.remove()
-	c.changeBase, c.nested, c.dirty = g.baseOf(start, s.known), s.nested, s.dirty
+	c.nested, c.dirty = s.nested, s.dirty
+	c.begin(s, start)
 	if err := c.fill(s, start); err != nil {
 		c.Unseen = oneLine(err.Error())
 	}
 	return c
+}
+
+// begin adds where the change begins that starts at start. Without a look that can be compared it is the
+// commit that was checked out then, and where HEAD's log does not have that, the merge base of HEAD and the
+// look's.
+func (c *judgedChange) begin(s *snapshot, start changeStart) {
+	isThere := s.known[start.Head] != ""
+	if start.tree == c.tree && start.isWhole() && (isThere || start.Head == "") {
+		c.how, c.base, c.differed = sinceRequest, start.Head, start.Paths
+		if start.approved {
+			c.how = sinceReview
+		}
+		return
+	}
+	c.how = sinceCommit
+	if commit := s.headAt(start.at); commit != "" {
+		there, _ := s.commits(commit)
+		c.base = there[commit]
+	}
+	if c.base == "" && isThere && c.Head != "" {
+		c.base, _ = s.output("merge-base", "HEAD", start.Head)
+	}
 }
 
 // fill adds what the snapshot shows of the change that starts at start.

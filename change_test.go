@@ -649,7 +649,7 @@ func TestLongLine(t *testing.T) {
 // some are.
 func TestChangeList(t *testing.T) {
 	of := func(n int) judgedChange {
-		c := judgedChange{look: look{tree: tree{"/p", "/p/.git"}}, changeBase: changeBase{how: sinceRequest, base: strings.Repeat("c", 40)}}
+		c := judgedChange{look: look{tree: tree{"/p", "/p/.git"}}, how: sinceRequest, base: strings.Repeat("c", 40)}
 		for i := range n {
 			c.paths = append(c.paths, changedPath{name: fmt.Sprintf("f%03d", i), letter: "M"})
 			c.uncommitted = append(c.uncommitted, c.paths[i].name)

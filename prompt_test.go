@@ -597,7 +597,7 @@ func TestRequestComparesWithCommit(t *testing.T) {
 		expectIs(t, "after "+script+" BASE is named", strings.Contains(request, "BASE"), want)
 		expectIn(t, "the request", request, tryExample(tryCommand()))
 	}
-	change := judgedChange{changeBase: changeBase{how: sinceReview, base: "abc"}}
+	change := judgedChange{how: sinceReview, base: "abc"}
 	change.Repository = "/r"
 	request := reviewRequest{}
 	request.addChange(change)
