@@ -53,7 +53,6 @@ func (s *reviewStream) close() {
 	}
 }
 
-// read reads one line.
 func (s *reviewStream) read(line []byte) {
 	var l streamLine
 	err := json.Unmarshal(line, &l)
@@ -176,12 +175,11 @@ func describeTool(name string, input json.RawMessage) string {
 		Path     string `json:"path"`
 	}
 	_ = json.Unmarshal(input, &about)
-	for _, text := range []string{about.Command, about.FilePath, about.Pattern, about.Path} {
-		if text = unbroken(text); text != "" {
-			return name + "(" + text + ")"
-		}
+	text := unbroken(cmp.Or(about.Command, about.FilePath, about.Pattern, about.Path))
+	if text == "" {
+		return name
 	}
-	return name
+	return name + "(" + text + ")"
 }
 
 // isCommand reports whether a call runs a command.

@@ -100,10 +100,9 @@ func isRequest(request, prompt string) bool {
 	return line != "" && strings.HasSuffix(oneLine(request), line)
 }
 
-// readConversation reads the transcript at path from its newest entry back to its root, along a chain: each
-// entry names its parent. What the user withdrew or took back is in the file, but not on the chain. A fork
-// begins where its original was compacted last; what came before is in another transcript of the same
-// directory. An error means that the transcript can't be read or holds no conversation.
+// readConversation reads the transcript at path. A fork begins where its original was compacted last; what
+// came before is in another transcript of the same directory. An error means that the transcript can't be
+// read or holds no conversation.
 func readConversation(path string) (conversation, error) {
 	t, err := readTranscript(path)
 	if err != nil {
