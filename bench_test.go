@@ -191,7 +191,7 @@ git init -q; git config gc.auto 0; git config user.name a; git config user.email
 			return nil
 		})
 		best(b, size.name+"/stop", func() error {
-			if c := takeChange(context.Background(), dir, env, changeOf{history: h}); c.Unseen != "" {
+			if c := takeChange(context.Background(), dir, env, h, ""); c.Unseen != "" {
 				return errors.New(c.Unseen)
 			}
 			return nil

@@ -11,13 +11,6 @@ import (
 	"time"
 )
 
-// A changeOf is whose change it is.
-type changeOf struct {
-	history *history
-	started string // the time of the conversation's first request, as the transcript has it
-	byHand  bool
-}
-
 // A changeStart is what the history has of the place where a change begins.
 type changeStart struct {
 	look               // of the review that approved, or at the first prompt; zero where there is none
@@ -27,8 +20,8 @@ type changeStart struct {
 }
 
 // changeStart returns where the session's change in the working tree t starts: at its last approval there,
-// else at the first prompt of its conversation. One that began earlier than promptTimeout before the first
-// prompt on record began without ccc.
+// else at the first prompt of its conversation, whose first request was at started, as the transcript has it.
+// One that began earlier than promptTimeout before the first prompt on record began without ccc.
 func (h *history) changeStart(t tree, started string) (s changeStart) {
 	for _, r := range h.Reviews {
 		if r.Seen.tree == t && r.approves() {
@@ -58,35 +51,6 @@ func (h *history) isUsers(t tree, path, content string) bool {
 	return known && first[1] == content
 }
 
-// A changeBase is where a change begins: what git compares with, and how that is known.
-type changeBase struct {
-	how      string     // a key of changeBegins
-	base     string     // the commit that git compares with; "" is the empty tree
-	differed pathStates // these paths differed from it already
-}
-
-// baseOf returns where the change begins that starts at s. known are the commits that are there. Without a
-// look that can be compared it is the commit that was checked out then, and where HEAD's log does not have
-// that, the merge base of HEAD and the look's.
-func (g gitRunner) baseOf(s changeStart, known map[string]string) changeBase {
-	if s.tree == g.tree && s.isWhole() && (known[s.Head] != "" || s.Head == "") {
-		how := sinceRequest
-		if s.approved {
-			how = sinceReview
-		}
-		return changeBase{how: how, base: s.Head, differed: s.Paths}
-	}
-	b := changeBase{how: sinceCommit}
-	if commit := g.headAt(s.at); commit != "" {
-		there, _ := g.commits(commit)
-		b.base = there[commit]
-	}
-	if b.base == "" && known[s.Head] != "" && known["HEAD"] != "" {
-		b.base, _ = g.output("merge-base", "HEAD", s.Head)
-	}
-	return b
-}
-
 // The paths of a change, in the order in which they are shown.
 const (
 	groupSession = iota // the session's
@@ -105,9 +69,11 @@ type changedPath struct {
 
 // A judgedChange is what a review judges.
 type judgedChange struct {
-	look // Unseen is why the change is not known
-	changeBase
-	byHand      bool
+	look                   // Unseen is why the change is not known
+	how         string     // a key of changeBegins: how it is known where it begins
+	base        string     // the commit there, with which git compares; "" is the empty tree
+	differed    pathStates // these paths differed from it already when the change began
+	byHand      bool       // the user has asked for the review
 	paths       []changedPath
 	uncommitted []string // of these
 	left        []string // what had changes when the change began, and is as it was: no part of it
@@ -117,26 +83,52 @@ type judgedChange struct {
 	rest        string   // the paths that shown does not show whole
 }
 
-// takeChange looks at the working tree around dir, and returns its change.
-func takeChange(ctx context.Context, dir string, env []string, of changeOf) (c judgedChange) {
-	c.byHand, c.tree = of.byHand, treeOf(dir)
+// takeChange looks at the working tree around dir, and returns its change in the session with that history.
+// For started see changeStart.
+func takeChange(
+	ctx context.Context, dir string, env []string, past *history, started string,
+) (c judgedChange) {
+	c.tree = treeOf(dir)
 	if c.Repository == "" {
 		return c
 	}
 	g, end := gitIn(ctx, reviewLookPatience, c.tree, env)
 	defer end()
-	start := of.history.changeStart(c.tree, of.started)
+	start := past.changeStart(c.tree, started)
 	var s *snapshot
 	var err error
 	if c.look, s, err = g.look(start.Head, start.behind.Head); err != nil {
 		return c
 	}
 	defer s.remove()
-	c.changeBase, c.nested, c.dirty = g.baseOf(start, s.known), s.nested, s.dirty
+	c.nested, c.dirty = s.nested, s.dirty
+	c.begin(s, start)
 	if err := c.fill(s, start); err != nil {
 		c.Unseen = oneLine(err.Error())
 	}
 	return c
+}
+
+// begin adds where the change begins that starts at start. Without a look that can be compared it is the
+// commit that was checked out then, and where HEAD's log does not have that, the merge base of HEAD and the
+// look's.
+func (c *judgedChange) begin(s *snapshot, start changeStart) {
+	isThere := s.known[start.Head] != ""
+	if start.tree == c.tree && start.isWhole() && (isThere || start.Head == "") {
+		c.how, c.base, c.differed = sinceRequest, start.Head, start.Paths
+		if start.approved {
+			c.how = sinceReview
+		}
+		return
+	}
+	c.how = sinceCommit
+	if commit := s.headAt(start.at); commit != "" {
+		there, _ := s.commits(commit)
+		c.base = there[commit]
+	}
+	if c.base == "" && isThere && c.Head != "" {
+		c.base, _ = s.output("merge-base", "HEAD", start.Head)
+	}
 }
 
 // fill adds what the snapshot shows of the change that starts at start.

@@ -91,7 +91,7 @@ func TestTryCall(t *testing.T) {
 
 // changeIn returns the change in dir of a session with that history.
 func (box *sandbox) changeIn(dir string, h *history, started string) judgedChange {
-	return takeChange(context.Background(), dir, box.vars, changeOf{history: h, started: started})
+	return takeChange(context.Background(), dir, box.vars, h, started)
 }
 
 // promptedIn returns the history of a session with a prompt in dir.
@@ -197,7 +197,7 @@ func TestLookFails(t *testing.T) {
 		dir := t.TempDir()
 		box.gitIn(dir, c.script)
 		start := time.Now()
-		got := takeChange(c.ctx, dir, box.vars, changeOf{history: new(history)})
+		got := takeChange(c.ctx, dir, box.vars, new(history), "")
 		expectIn(t, name+": the reason", got.Unseen, c.want)
 		expectIs(t, name+": there is a reason", got.Unseen != "", c.want != "")
 		expectNotIn(t, name+": the reason", got.Unseen, "\n")
@@ -642,7 +642,7 @@ func TestLongLine(t *testing.T) {
 // some are.
 func TestChangeList(t *testing.T) {
 	of := func(n int) judgedChange {
-		c := judgedChange{look: look{tree: tree{"/p", "/p/.git"}}, changeBase: changeBase{how: sinceRequest, base: strings.Repeat("c", 40)}}
+		c := judgedChange{look: look{tree: tree{"/p", "/p/.git"}}, how: sinceRequest, base: strings.Repeat("c", 40)}
 		for i := range n {
 			c.paths = append(c.paths, changedPath{name: fmt.Sprintf("f%03d", i), letter: "M"})
 			c.uncommitted = append(c.uncommitted, c.paths[i].name)

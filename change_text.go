@@ -64,9 +64,6 @@ func (c judgedChange) listedPaths() (names []string) {
 	return names
 }
 
-// namesCommit reports whether text names a commit, with which the change is compared.
-func (c judgedChange) namesCommit() bool { return c.Repository != "" && c.Unseen == "" && c.base != "" }
-
 // pathLists returns the lists of the change's paths, each with a letter as in git status and what is known of
 // it: one for each group, behind its heading. base is the commit where the change begins.
 func (c judgedChange) pathLists(base string) (lists []string) {

@@ -909,7 +909,8 @@ func (p *player) begin(event string) {
 	h, err := p.state.session(p.session).readHistory()
 	check(p.t, err)
 	p.entry = record{Kind: kindEnd, Event: event, Review: fmt.Sprint("r", len(h.Reviews))}
-	judged := takeChange(context.Background(), workingTree(p.project, p.here), p.box.vars, changeOf{history: h, byHand: event == eventReview})
+	judged := takeChange(context.Background(), workingTree(p.project, p.here), p.box.vars, h, "")
+	judged.byHand = event == eventReview
 	if judged.Unseen != "" {
 		p.t.Fatal(judged.Unseen)
 	}

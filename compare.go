@@ -28,14 +28,14 @@ type answer struct {
 }
 
 // answer returns what the review says of the files now. Outside git the verdict alone counts.
-func (r review) answer(ctx context.Context, env []string) answer {
+func (r review) answer(env []string) answer {
 	switch {
 	case r.Verdict != verdictAllow:
 		return answer{word: r.Verdict, why: cmp.Or(r.Error, r.Feedback)}
 	case r.Seen.Repository == "":
-		return answer{word: verdictAllow, why: say(verdictAlone, noGit(env))}
+		return answer{word: verdictAllow, why: say(verdictAlone, errNoGit)}
 	}
-	c, err := r.Seen.compare(ctx, env)
+	c, err := r.Seen.compare(env)
 	switch {
 	case err != nil:
 		return answer{word: answerChanged, why: say(notCompared, oneLine(err.Error()))}
@@ -45,14 +45,6 @@ func (r review) answer(ctx context.Context, env []string) answer {
 		return answer{word: answerChanged, why: say(changedSince, pathNames(c.changed)), comparison: c}
 	}
 	return answer{word: verdictAllow, why: say(nothingChanged), comparison: c}
-}
-
-// noGit is why there is no git repository, also for those who have one that GIT_DIR alone names.
-func noGit(env []string) string {
-	if dir := lookupEnv(env, "GIT_DIR"); dir != "" {
-		return errNoGit.Error() + say(gitDirUnheeded, dir)
-	}
-	return errNoGit.Error()
 }
 
 // A comparison is what lies in a working tree now, other than a look found it.
@@ -65,14 +57,14 @@ type comparison struct {
 
 // compare compares the working tree with what l found there. A path that a remote has got since with its
 // content now does not count.
-func (l look) compare(ctx context.Context, env []string) (c comparison, err error) {
+func (l look) compare(env []string) (c comparison, err error) {
 	if l.Unseen != "" {
 		return c, errors.New(l.Unseen)
 	}
 	if err := goneError(l.Top); err != nil {
 		return c, err
 	}
-	g, end := gitIn(ctx, reviewLookPatience, l.tree, env)
+	g, end := gitIn(context.Background(), reviewLookPatience, l.tree, env)
 	defer end()
 	now, s, err := g.look(l.Head)
 	if err != nil {
@@ -83,10 +75,7 @@ func (l look) compare(ctx context.Context, env []string) (c comparison, err erro
 		return c, errors.New(say(commitGone, l.Head))
 	}
 	if l.TreeID != "" {
-		id, err := now.TreeID, error(nil)
-		if id == "" {
-			id, err = s.output("write-tree", "--missing-ok")
-		}
+		id, err := s.output("write-tree", "--missing-ok")
 		c.isOtherTree = id != l.TreeID
 		return c, err
 	}
@@ -95,10 +84,7 @@ func (l look) compare(ctx context.Context, env []string) (c comparison, err erro
 		return c, err
 	}
 	changed := l.Paths.changedTo(present, l.Top)
-	var shared []string
-	if len(changed) > 0 {
-		shared = s.onRemotes(l.Head, now.Head, s.known["MERGE_HEAD"])
-	}
+	shared := s.onRemotes(l.Head, now.Head, s.known["MERGE_HEAD"])
 	for _, path := range slices.Sorted(maps.Keys(changed)) {
 		switch {
 		case s.isFromRemote(path, l.Head, shared):

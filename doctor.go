@@ -209,11 +209,11 @@ func (c *checkup) checkTrial() (well string) {
 }
 
 func (c *checkup) checkPrompt() string {
-	prompt, err := supervisorPrompt(c.here, c.ccc)
+	source, prompt, err := supervisorPrompt(c.here, c.ccc)
 	if err != nil {
-		return c.fault(problem, err, fileHint(prompt.Source, err))
+		return c.fault(problem, err, fileHint(source, err))
 	}
-	return fmt.Sprintf("%s, %d bytes", prompt.Source, len(prompt.Text))
+	return fmt.Sprintf("%s, %d bytes", source, len(prompt))
 }
 
 // checkStateDirectory checks that hooks can write to it, or create it.

@@ -179,7 +179,7 @@ func (c judgementCase) prepare(t *testing.T, dir string) (change judgedChange) {
 	if c.Commit {
 		judgementGit(t, dir, "commit", "-qam", "after")
 	}
-	return takeChange(context.Background(), dir, os.Environ(), changeOf{history: past})
+	return takeChange(context.Background(), dir, os.Environ(), past, "")
 }
 
 // judgementRemarks are the remarks that a case may name.
@@ -221,10 +221,9 @@ func (c judgementCase) request(words judgeWords, dir string, change judgedChange
 		limit:        10,
 		seconds:      540,
 		noCopy:       errTryOff.Error(),
-		changes:      change.changeText(),
-		compares:     change.namesCommit(),
-		wordsOnly:    c.isOfWords(change),
 	}
+	request.addChange(change)
+	request.wordsOnly = c.isOfWords(change) // its transcript has no calls
 	for number, name := range c.Remarks {
 		of := &request.requests[number-1]
 		if remark := judgementRemarks[name]; remark == remarkPassed {

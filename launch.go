@@ -223,7 +223,7 @@ func (l *launch) planSupervision() error {
 	if err := l.checkReviewer(); err != nil {
 		return err
 	}
-	if _, err := supervisorPrompt(l.dirs.here, l.dirs.ccc); err != nil {
+	if _, _, err := supervisorPrompt(l.dirs.here, l.dirs.ccc); err != nil {
 		return err
 	}
 	version, err := askVersion(l.claude, "", l.dirs.env)

@@ -108,7 +108,6 @@ func (g gitRunner) look(commits ...string) (l look, s *snapshot, err error) {
 	return l, s, nil
 }
 
-// snapshot takes a snapshot.
 func (g gitRunner) snapshot() (s *snapshot, err error) {
 	s = &snapshot{gitRunner: g, untracked: map[string]bool{}, lists: map[string]pathStates{}}
 	dir, lock := newScratch()

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -16,19 +17,13 @@ import (
 // cut.
 const supervisorPromptLimit = 100 << 10
 
-// instructions are a supervisor prompt and where it is from: a path, or builtinSource.
-type instructions struct {
-	Source string
-	Text   string
-}
-
 // builtinSource is the source of the built-in prompt.
 const builtinSource = "built-in"
 
 // supervisorPrompt returns the first supervisor prompt that exists, is not blank and not the built-in one:
-// the project's, that in ccc's directory; else the built-in one. A prompt that is too large or no text is an
-// error.
-func supervisorPrompt(project, cccDir string) (*instructions, error) {
+// the project's, that in ccc's directory; else the built-in one. source is its path, or builtinSource. A
+// prompt that is too large or no text is an error.
+func supervisorPrompt(project, cccDir string) (source, text string, err error) {
 	for _, dir := range []string{project, cccDir} {
 		path := filepath.Join(dir, promptName)
 		text, err := readUserFile(path)
@@ -39,10 +34,10 @@ func supervisorPrompt(project, cccDir string) (*instructions, error) {
 		}
 		isBuiltin := defaultPrompt.has(string(text)) // a launch's
 		if err != nil || len(bytes.TrimSpace(text)) > 0 && !isBuiltin {
-			return &instructions{Source: path, Text: string(text)}, err
+			return path, string(text), err
 		}
 	}
-	return &instructions{Source: builtinSource, Text: say(defaultPrompt)}, nil
+	return builtinSource, say(defaultPrompt), nil
 }
 
 // verdictSchema returns the JSON schema of the verdict, as --json-schema takes it.
@@ -82,18 +77,25 @@ type reviewRequest struct {
 // addChange adds the change to the request. Where the agent has only talked, and no file differs, nothing
 // has to be run.
 func (r *reviewRequest) addChange(change judgedChange) {
-	r.changes, r.compares = change.changeText(), change.namesCommit()
-	isUnchanged := change.Repository != "" && change.Unseen == "" && len(change.paths) == 0
-	r.wordsOnly = isUnchanged && r.question == nil && r.calledNothing()
+	isKnown := change.Repository != "" && change.Unseen == ""
+	r.changes, r.compares = change.changeText(), isKnown && change.base != ""
+	r.wordsOnly = isKnown && len(change.paths) == 0 && r.question == nil && r.calledNothing()
 }
 
-// closes returns the ids of the requests that end with an approval, or at the limit: none while something is
-// still to wake the agent, which may have stopped to wait for it.
-func (r reviewRequest) closes() []string {
+// closes returns the ids of the requests that end with an approval, or at the limit: those that are open, but
+// none while something is still to wake the agent, which may have stopped to wait for it. One that the user
+// interrupted does not end: the reviewer may approve what came of it instead.
+func (r reviewRequest) closes() (ids []string) {
 	if r.inPlanMode || len(r.tasks)+len(r.crons) > 0 {
 		return nil
 	}
-	return r.closable()
+	for _, asked := range r.requests {
+		isOpen := asked.closed == (words{}) && !slices.Contains(asked.remarks, remarkInterrupted)
+		if asked.id != "" && isOpen {
+			ids = append(ids, asked.id)
+		}
+	}
+	return ids
 }
 
 // runningPart is how the reviewer runs commands, or why it can't or need not. A SUPERVISOR.md of the user's

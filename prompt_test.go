@@ -123,21 +123,21 @@ func TestPromptSize(t *testing.T) {
 	path := filepath.Join(project, promptName)
 	for size, fine := range map[int]bool{100 << 10: true, 100<<10 + 1: false} {
 		check(t, os.WriteFile(path, bytes.Repeat([]byte("x"), size), 0o600))
-		got, err := supervisorPrompt(project, cccDir)
+		source, got, err := supervisorPrompt(project, cccDir)
 		name, why := fmt.Sprintf("%d bytes: ", size), "<nil>"
 		if fine {
-			expectIs(t, name+"the size of the prompt", len(got.Text), size)
+			expectIs(t, name+"the size of the prompt", len(got), size)
 		} else {
 			why = path + " is larger than 100 KiB; shorten it"
 		}
 		expectIs(t, name+"the error", fmt.Sprint(err), why)
-		expectIs(t, name+"the source", got.Source, path)
+		expectIs(t, name+"the source", source, path)
 	}
 	for text, fine := range map[string]bool{"审查": true, "\xff": false, "a\x00b": false, "\x00": false} {
 		check(t, os.WriteFile(path, []byte(text), 0o600))
-		got, err := supervisorPrompt(project, cccDir)
+		source, _, err := supervisorPrompt(project, cccDir)
 		name := fmt.Sprintf("%q: ", text)
-		expectIs(t, name+"the source", got.Source, path)
+		expectIs(t, name+"the source", source, path)
 		expectIs(t, name+"it is fine", err == nil, fine)
 		if !fine {
 			expectError(t, name+"the error", err, path+" is no text in UTF-8")
@@ -145,14 +145,14 @@ func TestPromptSize(t *testing.T) {
 	}
 	global := filepath.Join(cccDir, promptName)
 	check(t, errors.Join(os.WriteFile(path, []byte("the project's"), 0o600), os.WriteFile(global, []byte("mine"), 0o600)))
-	if got, err := supervisorPrompt(project, cccDir); err != nil || got.Source != path || got.Text != "the project's" {
-		t.Errorf("of two: %+v, %v", got, err)
+	if source, got, err := supervisorPrompt(project, cccDir); err != nil || source != path || got != "the project's" {
+		t.Errorf("of two: %s: %s, %v", source, got, err)
 	}
 	for _, blank := range []string{"", " \n\t", defaultPrompt.zh, defaultPrompt.en} {
 		for want, text := range map[string]string{global: "mine", builtinSource: blank} {
 			check(t, errors.Join(os.WriteFile(path, []byte(blank), 0o600), os.WriteFile(global, []byte(text), 0o600)))
-			if got, err := supervisorPrompt(project, cccDir); err != nil || got.Source != want {
-				t.Errorf("%q and %q: %s, %v", blank, text, got.Source, err)
+			if source, _, err := supervisorPrompt(project, cccDir); err != nil || source != want {
+				t.Errorf("%q and %q: %s, %v", blank, text, source, err)
 			}
 		}
 	}
@@ -597,11 +597,14 @@ func TestRequestComparesWithCommit(t *testing.T) {
 		expectIs(t, "after "+script+" BASE is named", strings.Contains(request, "BASE"), want)
 		expectIn(t, "the request", request, tryExample(tryCommand()))
 	}
-	change := judgedChange{changeBase: changeBase{base: "abc"}}
+	change := judgedChange{how: sinceReview, base: "abc"}
 	change.Repository = "/r"
-	expectIs(t, "a known one names its commit", change.namesCommit(), true)
+	request := reviewRequest{}
+	request.addChange(change)
+	expectIs(t, "a known one names its commit", request.compares, true)
 	change.Unseen = "git is slow"
-	expectIs(t, "what can't be told names no commit", change.namesCommit(), false)
+	request.addChange(change)
+	expectIs(t, "what can't be told names no commit", request.compares, false)
 }
 
 // The second one runs tests with the change and without it, in a copy, wherever the session is and whatever is committed. What

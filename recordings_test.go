@@ -134,7 +134,8 @@ func expectRecordedStream(t *testing.T, name, version string, text []byte) {
 			calls = append(calls, did.Kind+" "+did.Tool)
 		}
 	}
-	s := newStream(&mirror, note, func(err error) { t.Error(err) })
+	isOver := false
+	s := newStream(&mirror, note, func(err error) { t.Error(err) }, func() { isOver = true })
 	for piece := range slices.Chunk(text, 1000) { // as a pipe hands it over
 		s.Write(piece)
 	}
@@ -142,7 +143,7 @@ func expectRecordedStream(t *testing.T, name, version string, text []byte) {
 	if s.result == nil {
 		t.Fatalf("no result in %s", text)
 	}
-	expectIs(t, "the review is over", isOver(s), name != "prose") // words may be followed by a verdict
+	expectIs(t, "the review is over", isOver, name != "prose") // words may be followed by a verdict
 	decided, feedback, err := s.result.judge()
 	got := fmt.Sprintf("%s %q %q", decided, feedback, calls)
 	if err != nil {

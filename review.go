@@ -65,17 +65,17 @@ func (r *review) describe(ctx context.Context, request reviewRequest) {
 // review has a reviewer judge the request. It prints and records what comes of it, and returns r with that.
 func (s *supervision) review(ctx context.Context, r review, request reviewRequest) review {
 	on := r.occasion()
-	in, err := supervisorPrompt(s.project, s.dirs.ccc)
+	source, prompt, err := supervisorPrompt(s.project, s.dirs.ccc)
 	if err != nil {
 		return s.endReview(r, err)
 	}
 	request.project, request.tree = s.project, workingTree(s.project, request.here)
 	request.iteration, request.limit = max(r.Iteration, 1), max(r.Limit, 1) // if it counts for no limit, 1/1
-	r.PromptSource = in.Source
+	r.PromptSource = source
 	r.describe(ctx, request)
 	s.record(entry{Review: &r})
 
-	call, judged, err := s.prepare(ctx, in.Text, &request, on.isByHand)
+	call, judged, err := s.prepare(ctx, prompt, &request, on.isByHand)
 	if err != nil {
 		return s.endReview(r, err)
 	}
@@ -95,7 +95,7 @@ func (s *supervision) review(ctx context.Context, r review, request reviewReques
 		path = s.session.outputFile()
 		s.print(say(on.running)+"...", say(detailsIn, path))
 	}
-	s.log("review started", "iteration", r.reviewNumber(), "prompt_source", in.Source)
+	s.log("review started", "iteration", r.reviewNumber(), "prompt_source", source)
 	if r.NoCopy != "" {
 		s.log("no copy to run commands in", "error", r.NoCopy)
 	} else {
@@ -128,10 +128,10 @@ func (s *supervision) prepare(ctx context.Context, prompt string, request *revie
 ) {
 	looking, stop := context.WithCancel(ctx)
 	defer stop()
-	of, before := changeOf{s.past, request.began(), byHand}, make(chan judgedChange, 1)
+	before := make(chan judgedChange, 1)
 	go func() {
 		defer exitOnPanic()
-		before <- takeChange(looking, request.tree, s.dirs.env, of)
+		before <- takeChange(looking, request.tree, s.dirs.env, s.past, request.began())
 	}()
 	if call, err = s.plan(ctx, prompt, request); err != nil {
 		stop()
@@ -139,6 +139,7 @@ func (s *supervision) prepare(ctx context.Context, prompt string, request *revie
 	if judged = <-before; err != nil {
 		return nil, judged, err
 	}
+	judged.byHand = byHand
 	request.addChange(judged)
 	call.input = request.requestText(call.shares)
 	if call.shares { // no flag may change the system prompt then

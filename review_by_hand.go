@@ -5,7 +5,6 @@ package main
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -123,7 +122,7 @@ func (s *supervision) codeOf(ended review) error {
 	case verdictBlock:
 		return failure{code: 1}
 	}
-	now := ended.answer(context.Background(), s.dirs.env)
+	now := ended.answer(s.dirs.env)
 	if now.word == verdictAllow {
 		return nil
 	}

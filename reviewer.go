@@ -161,22 +161,15 @@ var noReason = lazyRegexp(`(?m)^(\[claude-code:|.*doesn't recognize the model).*
 func (c *reviewerCall) start(ctx context.Context, flags [][]string, note func(step)) (
 	stream *reviewStream, stderr string, err error,
 ) {
-	stream = newStream(c.output, note, c.warn)
+	running, stop := context.WithCancel(ctx)
+	defer stop()
+	stream = newStream(c.output, note, c.warn, func() {
+		time.AfterFunc(resultGrace, func() { defer exitOnPanic(); stop() })
+	})
 	complaints := &tail{limit: 2000}
 	cmd := exec.Command(c.claude, slices.Concat(flags...)...)
 	cmd.Dir, cmd.Env = c.dir, c.env
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(c.input), stream, complaints
-	running, stop := context.WithCancel(ctx)
-	defer stop()
-	go func() {
-		defer exitOnPanic()
-		select {
-		case <-stream.complete:
-			time.Sleep(resultGrace)
-			stop()
-		case <-running.Done():
-		}
-	}()
 	if err = runGuarded(running, cmd); cmd.Process == nil {
 		return stream, "", errors.New(say(notStarted, cmp.Or(goneError(c.dir), err).Error()))
 	}

@@ -11,30 +11,27 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"sync"
 )
 
 // A reviewStream reads the reviewer's stdout, which is written to it.
 type reviewStream struct {
 	lineWriter
-	output   io.Writer         // takes each valid line, unchanged
-	note     func(step)        // takes the reviewer's calls, with refusals and errors, and its words
-	warn     func(error)       // takes what goes wrong without ending the review
-	outcome  outcome           // what is known so far, without the verdict
-	first    tokens            // of the first message with any
-	result   *resultLine       // the last with a verdict, else the last
-	complete chan struct{}     // closed at the first result with a verdict or an error
-	finish   func()            // closes complete
-	written  int               // output tokens, as the results count them
-	isGuess  bool              // the cost is one
-	usage    map[string]tokens // by the id of a message, which may come in several lines
-	calls    map[string]string // the tools called and not refused so far, by the id of the call
+	output  io.Writer         // takes each valid line, unchanged
+	note    func(step)        // takes the reviewer's calls, with refusals and errors, and its words
+	warn    func(error)       // takes what goes wrong without ending the review
+	outcome outcome           // what is known so far, without the verdict
+	first   tokens            // of the first message with any
+	result  *resultLine       // the last with a verdict, else the last
+	finish  func()            // called at each result with a verdict or an error
+	written int               // output tokens, as the results count them
+	isGuess bool              // the cost is one: of an unknown model Claude Code takes its own dearest price
+	usage   map[string]tokens // by the id of a message, which may come in several lines
+	calls   map[string]string // the tools called and not refused so far, by the id of the call
 }
 
-func newStream(output io.Writer, note func(step), warn func(error)) *reviewStream {
-	s := &reviewStream{output: output, note: note, warn: warn, complete: make(chan struct{}),
+func newStream(output io.Writer, note func(step), warn func(error), finish func()) *reviewStream {
+	s := &reviewStream{output: output, note: note, warn: warn, finish: finish,
 		usage: map[string]tokens{}, calls: map[string]string{}}
-	s.finish = sync.OnceFunc(func() { close(s.complete) })
 	s.lineWriter.line = s.read
 	s.lineWriter.dropped = func(why error) {
 		warn(fmt.Errorf("dropped a line of the reviewer's stream: %w", why))
@@ -56,7 +53,6 @@ func (s *reviewStream) close() {
 	}
 }
 
-// read reads one line.
 func (s *reviewStream) read(line []byte) {
 	var l streamLine
 	err := json.Unmarshal(line, &l)
@@ -113,8 +109,10 @@ func (s *reviewStream) takeResult(result *resultLine) {
 	for _, denial := range result.costs.Denials {
 		s.refuse(denial.Call)
 	}
-	cost, isGuess := result.ownCost()
-	s.outcome.CostUSD, s.isGuess = s.outcome.CostUSD+cost, s.isGuess || isGuess
+	for _, model := range result.costs.SinceLast {
+		s.outcome.CostUSD += model.CostUSD
+		s.isGuess = s.isGuess || model.Basis == "unknown"
+	}
 	s.written += result.costs.Usage.Output
 	if result.decided != "" || s.result == nil || s.result.decided == "" {
 		s.result = result
@@ -177,12 +175,11 @@ func describeTool(name string, input json.RawMessage) string {
 		Path     string `json:"path"`
 	}
 	_ = json.Unmarshal(input, &about)
-	for _, text := range []string{about.Command, about.FilePath, about.Pattern, about.Path} {
-		if text = unbroken(text); text != "" {
-			return name + "(" + text + ")"
-		}
+	text := unbroken(cmp.Or(about.Command, about.FilePath, about.Pattern, about.Path))
+	if text == "" {
+		return name
 	}
-	return name
+	return name + "(" + text + ")"
 }
 
 // isCommand reports whether a call runs a command.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -14,7 +15,7 @@ import (
 
 // quietStream is a stream whose notes nobody reads.
 func quietStream(output io.Writer, warn func(error)) *reviewStream {
-	return newStream(output, func(step) {}, warn)
+	return newStream(output, func(step) {}, warn, func() {})
 }
 
 // readStream feeds input to a stream in pieces of size bytes, scribbling over
@@ -100,16 +101,6 @@ func TestStreamOutcome(t *testing.T) {
 	expectIs(t, "the output without a result", s.outcome.Tokens.Output, 9)
 }
 
-// isOver reports whether the stream holds a verdict or an error, so that the reviewer's end is not awaited.
-func isOver(s *reviewStream) bool {
-	select {
-	case <-s.complete:
-		return true
-	default:
-		return false
-	}
-}
-
 // Of several results the last that holds a verdict counts, whatever a woken reviewer says behind it, and
 // their costs are added up. A reviewer that has only spoken may be waiting for what it has started.
 func TestStreamWoken(t *testing.T) {
@@ -144,11 +135,9 @@ func TestStreamWoken(t *testing.T) {
 		s := quietStream(io.Discard, func(err error) { t.Error(err) })
 		over := 0
 		for i, members := range test.results {
+			s.finish = func() { over = cmp.Or(over, i+1) }
 			fmt.Fprintf(s, `{"type":"result",%s,"usage":{"output_tokens":5},"model_usage_since_last_result":`+
 				`{"a":{"costUSD":0.25}},"origin":{"kind":"task-notification"}}`+"\n", members)
-			if over == 0 && isOver(s) {
-				over = i + 1
-			}
 		}
 		s.close()
 		decided, feedback, err := s.result.judge()
@@ -282,14 +271,15 @@ func FuzzStreamLines(f *testing.F) {
 // The line that ends the notice of a stopped task is no result of the review, which comes after it; one that does not
 // tell of turns, failed, or has words or a verdict, is.
 func TestStreamNotice(t *testing.T) {
-	s := quietStream(io.Discard, func(err error) { t.Error(err) })
+	s, isOver := quietStream(io.Discard, func(err error) { t.Error(err) }), false
+	s.finish = func() { isOver = true }
 	write := func(s *reviewStream, members string) {
 		fmt.Fprintf(s, `{"type":"result","subtype":"success",%s}`+"\n", members)
 	}
 	write(s, `"is_error":false,"num_turns":0,"result":""`)
-	expectIs(t, "the review is over", isOver(s), false)
+	expectIs(t, "the review is over", isOver, false)
 	write(s, `"is_error":false,"num_turns":2,"structured_output":{"allow_stop":true,"feedback":""}`)
-	expectIs(t, "the review is over", isOver(s), true)
+	expectIs(t, "the review is over", isOver, true)
 	if decided, _, err := s.result.judge(); decided != verdictAllow || err != nil {
 		t.Errorf("judged %q, %v", decided, err)
 	}

@@ -26,8 +26,8 @@ type resultLine struct {
 	feedback  string
 	fault     error
 	costs     struct {
-		Usage     tokens `json:"usage"` // of this turn alone
-		SinceLast map[string]struct {
+		Usage     tokens              `json:"usage"` // of this turn alone
+		SinceLast map[string]struct { // missing where claude prints the whole session's cost alone
 			CostUSD float64 `json:"costUSD"`
 			Basis   string  `json:"costBasis"` // "unknown" of a model that Claude Code does not know
 		} `json:"model_usage_since_last_result"`
@@ -103,15 +103,6 @@ func withoutThinking(text string) string {
 		return strings.TrimSpace(behind)
 	}
 	return text
-}
-
-// ownCost returns what the call has cost since its last result, in US dollars, 0 where claude prints only the
-// whole session's cost. Of a model that it does not know that is a guess: it takes its own dearest price.
-func (r *resultLine) ownCost() (sum float64, isGuess bool) {
-	for _, model := range r.costs.SinceLast {
-		sum, isGuess = sum+model.CostUSD, isGuess || model.Basis == "unknown"
-	}
-	return sum, isGuess
 }
 
 // decisionKeys are the keys under which a verdict has its decision.
@@ -213,7 +204,7 @@ func readDecision(object []byte, keys ...string) (decided verdict, feedback stri
 
 // saysNothing reports whether a text is empty, or a placeholder for an empty one (2.1.200 to 2.1.332).
 func saysNothing(text string) bool {
-	placeholders := []string{"", "(no content)", "No response requested.", "None"}
+	placeholders := []string{"", "(no content)", noResponse, "None"}
 	return slices.Contains(placeholders, strings.TrimSpace(text))
 }
 

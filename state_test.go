@@ -233,11 +233,10 @@ func TestAnswers(t *testing.T) {
 	speakIn(t, english)
 	box := newFakeBox(t)
 	box.gitIn(box.work, "git init -q; git add .; git commit -qm first; echo u >mine; echo s >>notes.txt")
-	env := append(slices.Clone(box.vars), "GIT_DIR=/dots")
 	approval := record{Event: eventStop, outcome: outcome{Verdict: verdictAllow, Feedback: "fine"}, look: takeLook(box.work, box.vars, time.Minute)}
 	expect := func(what string, r record, word verdict, why string) {
 		t.Helper()
-		a := r.review().answer(t.Context(), env)
+		a := r.review().answer(box.vars)
 		if a.word != word || !strings.HasPrefix(a.why, why) || why == "" && a.why != "" {
 			t.Errorf("%s: %s %q, want %s %q", what, a.word, a.why, word, why)
 		}
@@ -251,7 +250,7 @@ func TestAnswers(t *testing.T) {
 	expect("git could not tell", unseen, answerChanged, "whether anything has changed since can't be told: git is slow")
 	expect("a commit that is gone", gone, answerChanged, "whether anything has changed since can't be told: the commit 1111")
 	expect("a directory that is gone", moved, answerChanged, "whether anything has changed since can't be told: the directory /nowhere is gone")
-	expect("outside git", outside, verdictAllow, "there is no git repository (ccc does not follow GIT_DIR, which is /dots), so the verdict alone counts, until the next prompt")
+	expect("outside git", outside, verdictAllow, "there is no git repository, so the verdict alone counts, until the next prompt")
 	refused, failed := approval, approval
 	refused.Verdict, failed.outcome = verdictBlock, outcome{Verdict: verdictFailed, Error: "overloaded"}
 	expect("a refusal", refused, verdictBlock, "fine")

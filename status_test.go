@@ -271,7 +271,7 @@ func TestVerdictReasons(t *testing.T) {
 	} {
 		h := historyOf(c.records...)
 		s := sessionReview{review: h.Reviews[len(h.Reviews)-1], history: h}
-		got := strings.Join(s.reasonLines(s.answer(t.Context(), nil)), "\n")
+		got := strings.Join(s.reasonLines(s.answer(nil)), "\n")
 		if name == "a review that runs" {
 			expectPrefix(t, name, got, c.want)
 		} else {

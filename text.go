@@ -394,10 +394,9 @@ var (
 	changedSince   = words{"之后有改动：%s", "changed since: %s"}
 	manyChanged    = words{"之后有改动（超过 %d 个路径，没有记录是哪些）",
 		"something has changed since (of over %d paths it is not recorded which)"}
-	notCompared    = words{"之后有没有改动无从得知：%s", "whether anything has changed since can't be told: %s"}
-	verdictAlone   = words{"%s，只看判定本身，到下一条消息为止", "%s, so the verdict alone counts, until the next prompt"}
-	gitDirUnheeded = words{"（ccc 不看 GIT_DIR：%s）", " (ccc does not follow GIT_DIR, which is %s)"}
-	approvedBut    = words{"通过了，但%s", "approved, but %s"}
+	notCompared  = words{"之后有没有改动无从得知：%s", "whether anything has changed since can't be told: %s"}
+	verdictAlone = words{"%s，只看判定本身，到下一条消息为止", "%s, so the verdict alone counts, until the next prompt"}
+	approvedBut  = words{"通过了，但%s", "approved, but %s"}
 
 	noReviewThen = words{"审查未完成（%s）：%s", "No review %s: %s"} // how long ago, why
 	reviewRuns   = words{"%s 正在进行，已 %s", "%s has been running for %s"}

@@ -70,17 +70,6 @@ func (c *conversation) noteReviews(past *history) {
 	}
 }
 
-// closable returns the ids of the requests that end with an approval: those that are open. One that the user
-// interrupted is not: the reviewer may approve what came of it instead.
-func (c *conversation) closable() (ids []string) {
-	for _, r := range c.requests {
-		if r.id != "" && r.closed == (words{}) && !slices.Contains(r.remarks, remarkInterrupted) {
-			ids = append(ids, r.id)
-		}
-	}
-	return ids
-}
-
 // calledNothing reports whether the agent called no tool for any request that is open, as far as all is
 // known.
 func (c *conversation) calledNothing() bool {
@@ -111,10 +100,9 @@ func isRequest(request, prompt string) bool {
 	return line != "" && strings.HasSuffix(oneLine(request), line)
 }
 
-// readConversation reads the transcript at path from its newest entry back to its root, along a chain: each
-// entry names its parent. What the user withdrew or took back is in the file, but not on the chain. A fork
-// begins where its original was compacted last; what came before is in another transcript of the same
-// directory. An error means that the transcript can't be read or holds no conversation.
+// readConversation reads the transcript at path. A fork begins where its original was compacted last; what
+// came before is in another transcript of the same directory. An error means that the transcript can't be
+// read or holds no conversation.
 func readConversation(path string) (conversation, error) {
 	t, err := readTranscript(path)
 	if err != nil {

@@ -277,17 +277,16 @@ func TestRequestsClosed(t *testing.T) {
 			got = append(got, state)
 		}
 		expectIs(t, test.name, strings.Join(got, " "), test.want)
-		expectEqual(t, test.name+": what can end", c.closable(), open)
+		expectEqual(t, test.name+": what can end", reviewRequest{conversation: c}.closes(), open)
 	}
 	interrupted := conversation{requests: []userRequest{{id: "1", remarks: []words{remarkInterrupted}}, {id: "2", remarks: []words{remarkAnswered}}}}
-	expectEqual(t, "one that was interrupted does not end", interrupted.closable(), []string{"2"})
 	for _, waits := range []reviewRequest{{tasks: []json.RawMessage{nil}}, {crons: []json.RawMessage{nil}}, {inPlanMode: true}} {
 		waits.conversation = interrupted
 		expectIs(t, fmt.Sprintf("what ends with %+v", waits), len(waits.closes()), 0)
 	}
-	expectEqual(t, "what ends with work", reviewRequest{conversation: interrupted}.closes(), []string{"2"})
+	expectEqual(t, "one that was interrupted does not end", reviewRequest{conversation: interrupted}.closes(), []string{"2"})
 	unknown := conversation{requests: prompts("a", "b")}
-	expectIs(t, "those without an id that end", len(unknown.closable()), 0)
+	expectIs(t, "those without an id that end", len(reviewRequest{conversation: unknown}.closes()), 0)
 }
 
 func TestTranscriptUnreadable(t *testing.T) {

@@ -4,7 +4,6 @@ package main
 // for an approval that still holds.
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"slices"
@@ -118,18 +117,17 @@ func (s sessionReview) endTime() time.Time {
 // lastJudged returns the last stop, and its answer. If that was not reviewed (failed, cancelled), an approval
 // right before it counts, as long as no file has changed.
 func lastJudged(stops []sessionReview, env []string) (sessionReview, answer) {
-	ask := func(s sessionReview) answer { return s.answer(context.Background(), env) }
 	last := len(stops) - 1
 	before := last
 	for before > 0 && (stops[before].Verdict == verdictFailed || stops[before].Verdict == verdictCancelled) {
 		before--
 	}
 	if s := stops[before]; before < last && s.Verdict == verdictAllow && s.Seen.Repository != "" {
-		if a := ask(s); a.word == verdictAllow {
+		if a := s.answer(env); a.word == verdictAllow {
 			return s, a
 		}
 	}
-	return stops[last], ask(stops[last])
+	return stops[last], stops[last].answer(env)
 }
 
 // reasonLines are the reason: which review it was, when, and what follows from it.

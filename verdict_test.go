@@ -56,8 +56,6 @@ func TestBadInput(t *testing.T) {
 			verdict = 1 failed | killed
 			report = 0 ## ccc review: not reviewed |
 			review = 0 [SUPERVISOR] Review approved |`},
-		{"a dotfiles user", "true", "echo 1 >>notes.txt", "VAR GIT_DIR=/home/u/.dotfiles", "", `
-			verdict = 0 allow | there is no git repository (ccc does not follow GIT_DIR, which is /home/u/.dotfiles)`},
 		{"another record behind a torn one", first, "echo 1 >>notes.txt; git commit -qam x",
 			timeline + `head -c -40 $f >$f.new; echo >>$f.new; tail -n 1 $f >>$f.new; mv $f.new $f`, "", `
 			verdict = 0 allow |`},
@@ -102,8 +100,6 @@ func TestBadInput(t *testing.T) {
 				box.vars = append(box.vars, testSlowGitVariable+"=1")
 				rest := map[string]string{"nogit": filepath.Dir(box.program()), "hang": box.getenv("PATH")}[dir]
 				box.vars = append(box.vars, "PATH="+filepath.Join(box.home, "..", dir)+":"+rest)
-			} else if variable, is := strings.CutPrefix(c.after, "VAR "); is {
-				box.vars = append(box.vars, variable)
 			} else if c.after != "" {
 				box.gitIn(box.work, c.after)
 			}
