@@ -11,16 +11,12 @@ import (
 	"strings"
 )
 
-func verdictName(v verdict) string {
-	return cmp.Or(say(verdictNames[string(v)]), string(v)) // a timeline may hold any word
-}
-
 // verdictName is what became of it, in a word or two.
 func (r review) verdictName() string {
 	if r.Observed && r.Verdict == verdictBlock {
 		return say(wouldBeSentBack)
 	}
-	return verdictName(r.Verdict)
+	return cmp.Or(say(verdictNames[string(r.Verdict)]), string(r.Verdict)) // a timeline may hold any word
 }
 
 func verdictColour(v verdict) string {
@@ -255,26 +251,22 @@ var (
 // mainLine returns the line of a script that matters: the last that is a command.
 func mainLine(script string) (last string) {
 	until := ""
-	for _, line := range strings.Split(script, "\n") {
+	for line := range strings.SplitSeq(script, "\n") {
 		trimmed := strings.TrimSpace(line)
-		switch {
-		case until != "":
+		if until != "" {
 			if trimmed == until {
 				until = ""
 			}
 			continue
-		case strings.HasPrefix(trimmed, "#"), shellKeyword().MatchString(trimmed):
-		default:
+		}
+		if !strings.HasPrefix(trimmed, "#") && !shellKeyword().MatchString(trimmed) {
 			last = trimmed
 		}
 		if match := hereDocument().FindStringSubmatch(line); match != nil {
 			until = match[1]
 		}
 	}
-	if last == "" {
-		return script
-	}
-	return last
+	return cmp.Or(last, script)
 }
 
 // withoutVerdict is what became of an answer without a verdict, "" for one with a verdict.
