@@ -280,21 +280,18 @@ func (h *hook) buildRequest() reviewRequest {
 		r.question = encodeJSON(e.ToolInput)
 	}
 	r.refusal = past.lastRefusal()
-	var asked prompt // the newest with words
+	var submitted []userRequest
+	newest := "" // of the prompts with words
 	for _, p := range past.Prompts {
 		if p.Text != "" {
-			asked = p
+			newest = p.Text
+			submitted = append(submitted, userRequest{words: p.Text, isPrompt: true})
 		}
 	}
 	var err error
-	if r.conversation, err = e.conversation(asked.Text); err != nil {
+	if r.conversation, err = e.conversation(newest); err != nil {
 		h.warn("reading the transcript", err)
-		r.requests, r.unconfirmed = nil, true
-		for _, p := range past.Prompts {
-			if p.Text != "" {
-				r.requests = append(r.requests, userRequest{words: p.Text, isPrompt: true})
-			}
-		}
+		r.requests, r.unconfirmed = submitted, true
 	}
 	r.noteReviews(past)
 	return r
@@ -319,18 +316,15 @@ func (h *hook) cutFeedback(feedback string) string {
 	return string(runes[:feedbackLimit-len([]rune(note))]) + note
 }
 
-// introducedSources are the sources of the session starts at which the user reads that reviews are on. At
-// the one that is left, compact, the session goes on.
-var introducedSources = []string{"startup", "resume", "clear"}
-
 // introductionPatience is how long the probe for copies may take, which needs some 50 ms: the session waits
 // for it.
 const introductionPatience = 2 * time.Second
 
 // introduce shows the user, before the first prompt, that the session is supervised. Claude Code shows it at
-// once, and the model does not get it (2.1.200, 2.1.332).
+// once, and the model does not get it (2.1.200, 2.1.332). At source compact the session goes on.
 func (h *hook) introduce() any {
-	if !h.dirs.inSession() || !slices.Contains(introducedSources, h.event.Source) {
+	isNew := slices.Contains([]string{"startup", "resume", "clear"}, h.event.Source)
+	if !h.dirs.inSession() || !isNew {
 		return nil
 	}
 	with := h.dirs.env.get(providerVariable)
