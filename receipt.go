@@ -202,15 +202,13 @@ func (r review) lacksCopy() bool {
 	return r.NoCopy != "" && !words(errTryOff).has(r.NoCopy)
 }
 
-// receiptRuns is how many runs a receipt shows.
-const receiptRuns = 3
-
 // receipt is the review in a line. Of the runs it shows the last that failed, then the last of the others, in
 // the order in which they ran.
 func (r review) receipt() string {
+	const most = 3
 	chosen := map[int]bool{}
 	for _, isFailed := range []bool{true, false} {
-		for i := len(r.did.Runs) - 1; i >= 0 && len(chosen) < receiptRuns; i-- {
+		for i := len(r.did.Runs) - 1; i >= 0 && len(chosen) < most; i-- {
 			if (r.did.Runs[i].runExitCode() != 0) == isFailed {
 				chosen[i] = true
 			}
