@@ -21,13 +21,13 @@ func (d stateDir) findSession(word string) (string, error) {
 		return word, err
 	}
 	ids = slices.DeleteFunc(ids, func(id string) bool { return word == "" || !strings.HasPrefix(id, word) })
-	switch len(ids) {
-	case 0:
-		return "", failure{code: 2, err: fmt.Errorf("no session %q", word), hint: sessionHint}
-	case 1:
+	if len(ids) == 1 {
 		return ids[0], nil
 	}
-	err = fmt.Errorf("%q is the beginning of %d sessions", word, len(ids))
+	err = fmt.Errorf("no session %q", word)
+	if len(ids) > 1 {
+		err = fmt.Errorf("%q is the beginning of %d sessions", word, len(ids))
+	}
 	return "", failure{code: 2, err: err, hint: sessionHint}
 }
 
