@@ -235,7 +235,7 @@ func (s *supervision) noteStep(r review, did step) {
 func (s *supervision) takeWords(r *review) error {
 	said, before, on := r.Feedback, s.past.countWithoutVerdict(), r.occasion()
 	withheld := saysNothing(said) || !on.isByHand && holdsApproval(said)
-	most := 2 // so many answers in a row send the agent back
+	most := 2 // so many in a row send the agent back
 	if withheld {
 		most = 1 // it would not get the words of another
 	}
