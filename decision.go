@@ -66,18 +66,15 @@ func (r review) message() string {
 			text += "\n" + say(feedbackStillOpen, cutMiddle(r.Feedback, 1000))
 		}
 		return text
-	}
-	receipt := r.receipt()
-	switch {
 	case r.Verdict == verdictBlock && on.isQuestion:
 		answer := say(on.answer, cutMiddle(r.Feedback, 500))
-		return strings.Join([]string{say(on.answered), r.Question, answer, receipt, say(on.otherwise)}, "\n")
+		return strings.Join([]string{say(on.answered), r.Question, answer, r.receipt(), say(on.otherwise)}, "\n")
 	case r.Verdict == verdictBlock && r.Observed:
-		receipt += "\n" + say(observedFeedback, r.Feedback)
+		return r.receipt() + "\n" + say(observedFeedback, r.Feedback)
 	case r.Verdict == verdictAllow && r.Feedback != "":
-		receipt += "\n" + say(leftToUser, r.Feedback)
+		return r.receipt() + "\n" + say(leftToUser, r.Feedback)
 	}
-	return receipt
+	return r.receipt()
 }
 
 // adviceFor returns what helps after a review that failed for the cause. No other review helps where the

@@ -21,13 +21,13 @@ func (d stateDir) findSession(word string) (string, error) {
 		return word, err
 	}
 	ids = slices.DeleteFunc(ids, func(id string) bool { return word == "" || !strings.HasPrefix(id, word) })
-	switch len(ids) {
-	case 0:
-		return "", failure{code: 2, err: fmt.Errorf("no session %q", word), hint: sessionHint}
-	case 1:
+	if len(ids) == 1 {
 		return ids[0], nil
 	}
-	err = fmt.Errorf("%q is the beginning of %d sessions", word, len(ids))
+	err = fmt.Errorf("no session %q", word)
+	if len(ids) > 1 {
+		err = fmt.Errorf("%q is the beginning of %d sessions", word, len(ids))
+	}
 	return "", failure{code: 2, err: err, hint: sessionHint}
 }
 
@@ -72,14 +72,11 @@ func storedSessionOf(c *invocation, d dirs) (session storedSession, talk convers
 	if word := strings.Join(c.operands, ""); word != "" {
 		return storedSessionNamed(word, d)
 	}
-	ofTree := func(s storedSession) bool { return treeOf(transcriptStart(s.path)) == treeOf(d.here) }
-	ofProject := func(s storedSession) bool { return d.isOfProject(transcriptStart(s.path)) }
-	ofDirAbove := func(s storedSession) bool {
-		start := transcriptStart(s.path)
-		return start != "" && inside(resolved(d.here), resolved(start))
-	}
-	for _, isWanted := range []func(storedSession) bool{ofTree, ofProject, ofDirAbove} {
-		for session, talk := range conversations(d, isWanted) {
+	ofTree := func(start string) bool { return treeOf(start) == treeOf(d.here) }
+	ofDirAbove := func(start string) bool { return start != "" && inside(resolved(d.here), resolved(start)) }
+	for _, isWanted := range []func(start string) bool{ofTree, d.isOfProject, ofDirAbove} {
+		startsThere := func(s storedSession) bool { return isWanted(transcriptStart(s.path)) }
+		for session, talk := range conversations(d, startsThere) {
 			return session, talk, nil
 		}
 	}
@@ -93,11 +90,9 @@ func storedSessionNamed(word string, d dirs) (session storedSession, talk conver
 	which := fmt.Sprintf("beginning with %q", word)
 	isNamed := func(s storedSession) bool { return strings.HasPrefix(s.id, word) }
 	for s, t := range conversations(d, isNamed) {
-		switch session.id {
-		case "":
+		if session.id == "" {
 			session, talk = s, t
-		case s.id:
-		default:
+		} else if session.id != s.id {
 			const format = "which of the sessions %s? Name one: %s %s"
 			return session, talk, fmt.Errorf(format, which, session.id, s.id)
 		}

@@ -17,15 +17,12 @@ import (
 	"time"
 )
 
-// reviewersOwn is the answer to a hook of a reviewer's own claude. Claude Code decides nothing by it.
-const reviewersOwn = `{"decision":"","":""}` + "\n"
-
 // supervisorHook answers the event on stdin. It reports errors itself, so that the exit code is 0.
 func supervisorHook(c *invocation) error {
 	panicCode = 0
 	defer exitOnPanic()
-	if c.env.get(reviewerVariable) == "1" {
-		fmt.Print(reviewersOwn)
+	if c.env.get(reviewerVariable) == "1" { // a reviewer's own claude, which decides nothing by that
+		fmt.Println(`{"decision":"","":""}`)
 		return nil
 	}
 	decision, err := answerEvent(c.env, c.flags["--state-dir"])
@@ -280,21 +277,18 @@ func (h *hook) buildRequest() reviewRequest {
 		r.question = encodeJSON(e.ToolInput)
 	}
 	r.refusal = past.lastRefusal()
-	var asked prompt // the newest with words
+	var submitted []userRequest
+	newest := "" // of the prompts with words
 	for _, p := range past.Prompts {
 		if p.Text != "" {
-			asked = p
+			newest = p.Text
+			submitted = append(submitted, userRequest{words: p.Text, isPrompt: true})
 		}
 	}
 	var err error
-	if r.conversation, err = e.conversation(asked.Text); err != nil {
+	if r.conversation, err = e.conversation(newest); err != nil {
 		h.warn("reading the transcript", err)
-		r.requests, r.unconfirmed = nil, true
-		for _, p := range past.Prompts {
-			if p.Text != "" {
-				r.requests = append(r.requests, userRequest{words: p.Text, isPrompt: true})
-			}
-		}
+		r.requests, r.unconfirmed = submitted, true
 	}
 	r.noteReviews(past)
 	return r
@@ -319,18 +313,11 @@ func (h *hook) cutFeedback(feedback string) string {
 	return string(runes[:feedbackLimit-len([]rune(note))]) + note
 }
 
-// introducedSources are the sources of the session starts at which the user reads that reviews are on. At
-// the one that is left, compact, the session goes on.
-var introducedSources = []string{"startup", "resume", "clear"}
-
-// introductionPatience is how long the probe for copies may take, which needs some 50 ms: the session waits
-// for it.
-const introductionPatience = 2 * time.Second
-
 // introduce shows the user, before the first prompt, that the session is supervised. Claude Code shows it at
-// once, and the model does not get it (2.1.200, 2.1.332).
+// once, and the model does not get it (2.1.200, 2.1.332). At source compact the session goes on.
 func (h *hook) introduce() any {
-	if !h.dirs.inSession() || !slices.Contains(introducedSources, h.event.Source) {
+	isNew := slices.Contains([]string{"startup", "resume", "clear"}, h.event.Source)
+	if !h.dirs.inSession() || !isNew {
 		return nil
 	}
 	with := h.dirs.env.get(providerVariable)
@@ -342,7 +329,8 @@ func (h *hook) introduce() any {
 		text = say(introductionObserved, with)
 	}
 	if h.config.Supervisor.Try {
-		ctx, cancel := context.WithTimeout(context.Background(), introductionPatience)
+		const patience = 2 * time.Second // the probe takes some 50 ms, and the session waits for it
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
 		defer cancel()
 		env, _ := reviewerEnv(h.dirs.env, nil)
 		_, err := tryProbe(ctx, workingTree(h.project, h.event.Cwd), env)
@@ -372,23 +360,18 @@ func (h *hook) recordPrompt(text string) any {
 		s.Count, s.Cancelled = 0, s.Cancelled && runs
 	}))
 	h.record(entry{Prompt: &prompt{Text: text, Seen: seen}})
-	switch wasKilled := h.endKilled(past.lastStop()); {
+	last := past.lastStop()
+	wasKilled := last.wasKilled()
+	if wasKilled { // it could not record its end
+		last.Ended = now()
+		h.record(entry{Review: &last})
+		h.logEnd(last)
+	}
+	switch {
 	case wasCancelled:
 		return systemMessage(say(earlierCancelled, errUserEnded.Error()))
 	case wasKilled:
 		return systemMessage(say(earlierFailed, errKilled.Error(), say(adviceDoctor)))
 	}
 	return nil
-}
-
-// endKilled records the end of r, the last review of a stop, where it was killed and so could not do it. It
-// reports whether it was.
-func (h *hook) endKilled(r review) bool {
-	if !r.wasKilled() {
-		return false
-	}
-	r.Ended = now()
-	h.record(entry{Review: &r})
-	h.logEnd(r)
-	return true
 }

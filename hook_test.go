@@ -534,7 +534,7 @@ func TestSessionLimit(t *testing.T) {
 		t.Errorf("%d rejections: %+v", n, got)
 	}
 	expectEqual(t, "the verdicts", box.timelineVerdicts(), append(slices.Repeat([]verdict{verdictBlock}, 10), verdictLimit))
-	_, end, _ := strings.Cut(box.ccc("log"), verdictName(verdictLimit)) // the agent's last words are told there, too
+	_, end, _ := strings.Cut(box.ccc("log"), say(verdictNames["limit"])) // the agent's last words are told there, too
 	expectIn(t, "ccc log at the limit", end, "Agent：Done.")
 }
 

@@ -81,7 +81,7 @@ func readStories(all []*story) error {
 			noticeOld([]string{story.session.id})
 		}
 		if i > 0 {
-			story.next = slices.DeleteFunc(story.next, func(e storyEntry) bool {
+			story.next = slices.DeleteFunc(story.next, func(e entry) bool {
 				r := story.history.review(e.review())
 				return r == nil || r.Verdict != verdictReviewing
 			})
@@ -108,17 +108,13 @@ type story struct {
 	*page
 	session     sessionFiles
 	history     *history
-	next        []storyEntry     // not written yet
-	open        []string         // ids of the reviews whose begin was written, and whose end was not
-	killed      []string         // ids of those written as killed: the next prompt records their end
+	next        []entry          // not written yet, with secrets redacted
+	ended       map[string]bool  // by id of a review whose begin or end was written: whether its end was
 	lastPrinted map[words]string // the last text behind a lead that is written only when its text changes
 }
 
-// A storyEntry is a line of the timeline, with secrets redacted.
-type storyEntry struct{ entry }
-
 // review returns the id of the review that the line is of, "" for none.
-func (e storyEntry) review() string {
+func (e entry) review() string {
 	switch {
 	case e.Review != nil:
 		return e.Review.ID
@@ -132,10 +128,11 @@ func newPage(s *screen) *page { return &page{screen: s, date: time.Now().Format(
 
 func (p *page) newStory(of sessionFiles) *story {
 	// Reviewers have the built-in prompt unless a line names another.
-	s := &story{page: p, session: of, lastPrinted: map[words]string{leadBasis: say(builtinPrompt)}}
+	s := &story{page: p, session: of, ended: map[string]bool{},
+		lastPrinted: map[words]string{leadBasis: say(builtinPrompt)}}
 	s.history = of.openHistory(func(e entry) entry {
 		e = e.redacted()
-		s.next = append(s.next, storyEntry{e})
+		s.next = append(s.next, e)
 		return e
 	})
 	return s
@@ -185,7 +182,7 @@ func (s *story) writeSession() {
 }
 
 // lastReviews returns what is not written yet, from the nth last review on, with the prompt before it.
-func (s *story) lastReviews(n int) []storyEntry {
+func (s *story) lastReviews(n int) []entry {
 	var reviewed []string // a stop at the limit is no review
 	for _, r := range s.history.Reviews {
 		if r.Verdict != verdictLimit {
@@ -196,10 +193,10 @@ func (s *story) lastReviews(n int) []storyEntry {
 		return s.next
 	}
 	from := reviewed[len(reviewed)-n]
-	first := slices.IndexFunc(s.next, func(e storyEntry) bool { return e.review() == from })
+	first := slices.IndexFunc(s.next, func(e entry) bool { return e.review() == from })
 	for _, e := range slices.Backward(s.next[:first]) {
 		if e.Prompt != nil {
-			return slices.Concat([]storyEntry{e}, s.next[first:])
+			return slices.Concat([]entry{e}, s.next[first:])
 		}
 	}
 	return s.next[first:]
@@ -207,16 +204,16 @@ func (s *story) lastReviews(n int) []storyEntry {
 
 // writeNew writes what has come.
 func (s *story) writeNew() {
-	for _, line := range s.next {
+	for _, e := range s.next {
 		if s.raw {
 			// A line has members: the id becomes one of them.
-			fmt.Fprintf(s, "{\"session_id\":%q,%s\n", s.session.id, encodeJSON(line.entry)[1:])
+			fmt.Fprintf(s, "{\"session_id\":%q,%s\n", s.session.id, encodeJSON(e)[1:])
 			continue
 		}
-		if !slices.Contains(s.open, line.review()) { // a review that was killed comes behind what it did
+		if ended, begun := s.ended[e.review()]; ended || !begun { // a killed review comes behind what it did
 			s.writeKilled()
 		}
-		s.writeEntry(line.entry)
+		s.writeEntry(e)
 	}
 	s.next = nil
 	s.writeKilled()
@@ -237,14 +234,14 @@ func (s *story) writeEntry(e entry) {
 			s.writeStep(*e.Step, of, e.Time)
 		}
 	case e.Review.Ended.IsZero():
-		s.open = append(s.open, e.Review.ID)
+		s.ended[e.Review.ID] = false
 		s.writeTitleOf(s.history.review(e.Review.ID), e.Time)
 		if e.Review.occasion().isByHand { // the session's prompts may be in no timeline
 			s.writeFact(leadAsked, cutMiddle(e.Review.newestRequest(), promptShown))
 		}
 		s.writeOccasion(e.Review)
-	case !slices.Contains(s.killed, e.Review.ID):
-		s.open = slices.DeleteFunc(s.open, func(id string) bool { return id == e.Review.ID })
+	case !s.ended[e.Review.ID]:
+		s.ended[e.Review.ID] = true
 		s.writeEnd(s.history.review(e.Review.ID))
 	}
 }
@@ -280,12 +277,12 @@ func (s *story) writeTitleOf(r *review, at time.Time) {
 	s.titled = r.ID
 }
 
-// writeKilled ends the reviews that were killed: no line does.
+// writeKilled ends the reviews that were killed: no line does before the next prompt comes.
 func (s *story) writeKilled() {
-	for _, id := range slices.Clone(s.open) {
-		if r := s.history.review(id); r.wasKilled() {
-			s.open = slices.DeleteFunc(s.open, func(open string) bool { return open == id })
-			s.killed = append(s.killed, id)
+	for i := range s.history.Reviews {
+		r := &s.history.Reviews[i]
+		if ended, begun := s.ended[r.ID]; begun && !ended && r.wasKilled() {
+			s.ended[r.ID] = true
 			s.writeEnd(r)
 		}
 	}

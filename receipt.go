@@ -11,16 +11,12 @@ import (
 	"strings"
 )
 
-func verdictName(v verdict) string {
-	return cmp.Or(say(verdictNames[string(v)]), string(v)) // a timeline may hold any word
-}
-
 // verdictName is what became of it, in a word or two.
 func (r review) verdictName() string {
 	if r.Observed && r.Verdict == verdictBlock {
 		return say(wouldBeSentBack)
 	}
-	return verdictName(r.Verdict)
+	return cmp.Or(say(verdictNames[string(r.Verdict)]), string(r.Verdict)) // a timeline may hold any word
 }
 
 func verdictColour(v verdict) string {
@@ -206,15 +202,13 @@ func (r review) lacksCopy() bool {
 	return r.NoCopy != "" && !words(errTryOff).has(r.NoCopy)
 }
 
-// receiptRuns is how many runs a receipt shows.
-const receiptRuns = 3
-
 // receipt is the review in a line. Of the runs it shows the last that failed, then the last of the others, in
 // the order in which they ran.
 func (r review) receipt() string {
+	const most = 3
 	chosen := map[int]bool{}
 	for _, isFailed := range []bool{true, false} {
-		for i := len(r.did.Runs) - 1; i >= 0 && len(chosen) < receiptRuns; i-- {
+		for i := len(r.did.Runs) - 1; i >= 0 && len(chosen) < most; i-- {
 			if (r.did.Runs[i].runExitCode() != 0) == isFailed {
 				chosen[i] = true
 			}
@@ -255,26 +249,22 @@ var (
 // mainLine returns the line of a script that matters: the last that is a command.
 func mainLine(script string) (last string) {
 	until := ""
-	for _, line := range strings.Split(script, "\n") {
+	for line := range strings.SplitSeq(script, "\n") {
 		trimmed := strings.TrimSpace(line)
-		switch {
-		case until != "":
+		if until != "" {
 			if trimmed == until {
 				until = ""
 			}
 			continue
-		case strings.HasPrefix(trimmed, "#"), shellKeyword().MatchString(trimmed):
-		default:
+		}
+		if !strings.HasPrefix(trimmed, "#") && !shellKeyword().MatchString(trimmed) {
 			last = trimmed
 		}
 		if match := hereDocument().FindStringSubmatch(line); match != nil {
 			until = match[1]
 		}
 	}
-	if last == "" {
-		return script
-	}
-	return last
+	return cmp.Or(last, script)
 }
 
 // withoutVerdict is what became of an answer without a verdict, "" for one with a verdict.

@@ -63,7 +63,7 @@ func TestRecordInWords(t *testing.T) {
 		{"the head", stop.receiptHead(), "Review 2/10 sent back · 1m01s · $0.50"},
 		{"a run", step{ExitCode: &code, DurationSeconds: 1.25}.runEnd(), "exit 7 · 1.2s"},
 		{"a run without a code", step{}.runEnd(), "exit 0 · 0.0s"},
-		{"a word of another version", verdictName("odd"), "odd"},
+		{"a word of another version", review{outcome: outcome{Verdict: "odd"}}.verdictName(), "odd"},
 		{"withheld", review{outcome: outcome{Withheld: true, NoVerdict: true}}.withoutVerdict(), say(unreadableVerdict)},
 		{"no verdict", review{outcome: outcome{NoVerdict: true}}.withoutVerdict(), say(withoutVerdict)},
 		{"a verdict", review{}.withoutVerdict(), ""},

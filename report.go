@@ -82,13 +82,14 @@ func showReport(c *invocation, d dirs) error {
 		judged = reviews // as one by hand that failed, which ccc verdict passes over
 	}
 	if len(judged) == 0 {
-		of := strings.Join(append(c.operands, pathFrom("", treeOf(d.here).Top))[:1], "")
+		of := append(c.operands, pathFrom("", treeOf(d.here).Top))[0]
 		err := fmt.Errorf("report: there is no review of %s yet", of)
 		return failure{code: 3, err: err, hint: "ccc review"}
 	}
 	last, now := lastJudged(judged, d.env)
 	reviews = slices.DeleteFunc(reviews, func(s sessionReview) bool { return s.session != last.session })
-	r := report{of: say(reportOfOne, codeSpan(last.session)), verdict: last.verdictName(), now: now, stories: changeStories(reviews)}
+	r := report{of: say(reportOfOne, codeSpan(last.session)), verdict: last.verdictName(), now: now,
+		stories: changeStories(reviews)}
 	if len(c.operands) == 0 {
 		r.of = say(reportOfHere, codeSpan(last.session))
 		isLast := func(s sessionReview) bool { return s.ID == last.ID }

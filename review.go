@@ -230,18 +230,15 @@ func (s *supervision) noteStep(r review, did step) {
 	s.record(entry{Step: &did})
 }
 
-// mostWithoutVerdict is how many answers without a verdict in a row send the agent back, and mostWithheld
-// how many where it would not get the words of the last.
-const mostWithoutVerdict, mostWithheld = 2, 1
-
 // takeWords makes a refusal of an answer without a verdict: its words are the feedback. The default feedback
 // takes the place of those that say nothing, and of those that hold an approval, an order for an agent. There
 // is no review, and an error, of a question, and where too many in a row gave no verdict.
 func (s *supervision) takeWords(r *review) error {
-	said, most, before, on := r.Feedback, mostWithoutVerdict, s.past.countWithoutVerdict(), r.occasion()
+	said, before, on := r.Feedback, s.past.countWithoutVerdict(), r.occasion()
 	withheld := saysNothing(said) || !on.isByHand && holdsApproval(said)
+	most := 2 // so many in a row send the agent back
 	if withheld {
-		most = mostWithheld
+		most = 1 // it would not get the words of another
 	}
 	switch {
 	case on.isQuestion && saysNothing(said):
@@ -294,9 +291,9 @@ func (s *supervision) plan(
 			c.addDirs = append(c.addDirs, dir)
 		}
 	}
-	sources, ofSession := readSources(s.dirs, s.config, nil), s.hasSessionsProvider()
+	ofSession := s.hasSessionsProvider()
 	if ofSession { // another does not know the session's model
-		c.config.Model = cmp.Or(c.config.Model, s.sessionModel(request.conversation, sources))
+		c.config.Model = cmp.Or(c.config.Model, s.sessionModel(request.conversation))
 	}
 	c.shares = sharesCache(s.config, request, s.past, s.launched && ofSession, s.dirs.env)
 	request.offerCopy(ctx, c, s.dirs.self)
@@ -314,14 +311,14 @@ func (s *supervision) hasSessionsProvider() bool {
 // has another, or no long context, where a flag, a mapped alias or no choice decided (2.1.200 to 2.1.332).
 // If the transcript does not have it, it is the word by which it was chosen. Without a launch that is not
 // known, "".
-func (s *supervision) sessionModel(talk conversation, sources []settingsSource) string {
+func (s *supervision) sessionModel(talk conversation) string {
 	switch {
 	case talk.modelID != "":
 		return talk.modelID
 	case !s.launched:
 		return ""
 	case talk.switched: // Claude Code writes the choice into the user's settings
-		return sources[1].values[modelKey]
+		return readSources(s.dirs, s.config, nil)[1].values[modelKey]
 	}
 	return s.dirs.env.get(modelVariable)
 }

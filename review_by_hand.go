@@ -96,8 +96,7 @@ func (s *supervision) printReview(ended review, asJSON bool) error {
 		if did.Tools == nil { // a program that reads the lists gets lists, not null
 			did = noSteps()
 		}
-		out.Write(encodeJSON(reviewOfSession{s.session.id, s.project, ended, did}))
-		fmt.Fprintln(out)
+		out.Write(append(encodeJSON(reviewOfSession{s.session.id, s.project, ended, did}), '\n'))
 		return out.Flush()
 	}
 	if out.terminal && ended.Verdict == verdictCancelled { // behind ^C

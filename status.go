@@ -19,7 +19,7 @@ import (
 // statusRows is how many sessions ccc status lists: a screen of them.
 const statusRows = 20
 
-// showStatus is ccc status [--all] [--json]. A session that can't be read does not hide the others.
+// showStatus is ccc status [--all] [--json].
 func showStatus(c *invocation, d dirs) error {
 	sessions, err := summarizeAll(d, nil)
 	if err != nil {
@@ -132,11 +132,10 @@ type summary struct {
 	UpdatedAt time.Time  `json:"updated_at"`      // when ccc last wrote of it
 	Request   string     `json:"request"`         // the first words of the newest request, redacted
 	month     spell      // its reviews of the last 30 days
+	result    string     // Verdict as people read it; of a review that runs with its number
 	now       string     // Doing as people read it
 	why       string     // why the last stop was not reviewed
-	switched  bool       // the user has switched it on or off
 	hasOld    bool       // what ccc 1.x recorded of it is not read
-	number    string     // of the review that Verdict is of, as in " 1/10"
 	err       error      // what of it can't be read
 }
 
@@ -149,12 +148,11 @@ type spell struct {
 func (s *spell) add(r review) {
 	s.costUSD += r.CostUSD
 	s.seconds += r.DurationSeconds
-	switch {
-	case r.Verdict == verdictBlock && !r.Observed:
-		s.sentBack++
-		fallthrough
-	case r.Verdict == verdictBlock, r.Verdict == verdictAllow:
+	if r.isAnswered() {
 		s.reviews++
+	}
+	if r.Verdict == verdictBlock && !r.Observed {
+		s.sentBack++
 	}
 }
 
@@ -181,8 +179,7 @@ func summarize(known sessionFiles, config *configuration) summary {
 	state, stateErr := known.readState()
 	h, err := known.readHistory()
 	s := summary{Session: known.id, Project: h.project, Count: state.Count, UpdatedAt: state.UpdatedAt,
-		Limit:    cmp.Or(h.limit, config.Supervisor.MaxIterations),
-		switched: state.Enabled != "", hasOld: h.hasOld, err: errors.Join(stateErr, err)}
+		Limit: cmp.Or(h.limit, config.Supervisor.MaxIterations), hasOld: h.hasOld, err: errors.Join(stateErr, err)}
 	if !state.UpdatedAt.IsZero() {
 		s.Mode = state.modeSeen(config.Supervisor.Observe)
 	}
@@ -210,11 +207,12 @@ func summarize(known sessionFiles, config *configuration) summary {
 	if last := h.lastReview(); last != nil {
 		at := last.lastTime()
 		s.Verdict, s.Observed, s.VerdictAt = last.Verdict, last.Observed, &at
-		if last.Iteration > 0 {
-			s.number = " " + last.reviewNumber()
-		}
+		s.result = last.verdictName()
 		switch s.Verdict {
 		case verdictReviewing:
+			if last.Iteration > 0 {
+				s.result += " " + last.reviewNumber()
+			}
 			call := redact(last.did.current)
 			s.Doing, s.now = doing(call), callInWords(call, last.Seen.Top)
 		case verdictFailed:
@@ -226,29 +224,19 @@ func summarize(known sessionFiles, config *configuration) summary {
 
 func (s summary) shortID() string { return s.Session[:min(8, len(s.Session))] }
 
-// verdictName is the last verdict as people read it.
-func (s summary) verdictName() string {
-	return review{Observed: s.Observed, outcome: outcome{Verdict: s.Verdict}}.verdictName()
-}
-
 // lastLine is the review that runs, as in reviewing 1/10 · 12s · go test ./..., or the last verdict.
 func (s summary) lastLine() string {
-	switch s.Verdict {
-	case "":
-		return ""
-	case verdictReviewing:
-		return joined(s.verdictName()+s.number, s.verdictAge(), unbroken(s.now))
-	}
-	return say(supervisedLast, s.verdictText(), s.verdictAge())
-}
-
-// verdictText is the last verdict, or why there was no review, in a few words.
-func (s summary) verdictText() string {
 	const shown = 60 // columns of the reason
-	if s.why == "" {
-		return oneLine(s.verdictName())
+	result := oneLine(s.result)
+	switch {
+	case s.Verdict == "":
+		return ""
+	case s.Verdict == verdictReviewing:
+		return joined(result, s.verdictAge(), unbroken(s.now))
+	case s.why != "":
+		result = say(withReason, result, clip(oneLine(s.why), shown))
 	}
-	return say(withReason, s.verdictName(), clip(oneLine(s.why), shown))
+	return say(supervisedLast, result, s.verdictAge())
 }
 
 // showTable writes the sessions as a table, each on one line. The columns are the same at every width: only
@@ -266,7 +254,7 @@ func showTable(s *screen, sessions []summary) {
 	}
 	for _, session := range sessions {
 		used := fmt.Sprintf("%d/%d", session.Count, session.Limit)
-		row := []string{session.shortID(), say(modeCells[session.Mode]), used, session.verdictName(),
+		row := []string{session.shortID(), say(modeCells[session.Mode]), used, session.result,
 			session.verdictAge(), dollars(session.CostUSD), pathFrom("", session.Project), session.Request}
 		for column := range row {
 			if row[column] = oneLine(row[column]); column != modeColumn {
@@ -274,7 +262,7 @@ func showTable(s *screen, sessions []summary) {
 			}
 		}
 		if session.Verdict == verdictReviewing {
-			row[result], row[when] = joined(row[result]+session.number, row[when]), ""
+			row[result], row[when] = joined(row[result], row[when]), ""
 		}
 		rows = append(rows, row)
 	}
@@ -385,7 +373,7 @@ func statusline(stdin io.Reader, d dirs) (string, error) {
 	switch {
 	case isOn && err == nil && len(hooks.programs) == 0: // removed while the session runs
 		return say(noHooks), s.err
-	case !isOn && s.switched:
+	case !isOn && state.Enabled != "": // the user has switched it
 		return say(supervisionIsOff), s.err
 	case !isOn:
 		return "", s.err

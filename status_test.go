@@ -648,14 +648,13 @@ func TestSummarize(t *testing.T) {
 	expectIs(t, "the tokens", s.Tokens, tokens{5, 10, 15, 20})
 	expectIs(t, "the limit", s.Limit, 7)
 	expectIs(t, "the mode", s.Mode, "")
-	expectIs(t, "that it was switched", s.switched, false)
 	expectIs(t, "the project", s.Project, "/p")
 	expectIs(t, "the request", s.Request, "of the review")
 	expectIs(t, "the verdict", s.Verdict, verdictAllow)
 	expectIs(t, "the verdict is of the last", s.VerdictAt.Equal(byHand.Time), true)
 	expectIs(t, "the update is the last", s.UpdatedAt.Equal(byHand.Time), true)
 	expectIs(t, "why", s.why, "")
-	expectIs(t, "its number", s.number, "")
+	expectIs(t, "the verdict in words", s.result, "通过")
 	check(t, s.err)
 	s = add("one", record{Time: ago(0), Kind: kindPrompt, Prompt: "of the\nuser"})
 	expectIs(t, "behind a prompt, the request", s.Request, "of the …")
@@ -665,13 +664,12 @@ func TestSummarize(t *testing.T) {
 	failed.Error, failed.Iteration = "overloaded", 2
 	s = add("one", failed)
 	expectIs(t, "of a failed one, why", s.why, "overloaded")
-	expectIs(t, "of a failed one, its number", s.number, " 2/7")
-	expectIs(t, "of a failed one, the verdict", s.verdictText(), "未审成（overloaded）")
+	expectPrefix(t, "of a failed one, the last line", s.lastLine(), "上次：未审成（overloaded）（")
 	long := s
 	long.why = strings.Repeat("x", 61)
-	expectIs(t, "a long reason", long.verdictText(), "未审成（"+strings.Repeat("x", 59)+"…）")
+	expectPrefix(t, "a long reason", long.lastLine(), "上次：未审成（"+strings.Repeat("x", 59)+"…）（")
 	long.why = long.why[1:]
-	expectIs(t, "one that fits", long.verdictText(), "未审成（"+strings.Repeat("x", 60)+"）")
+	expectPrefix(t, "one that fits", long.lastLine(), "上次：未审成（"+strings.Repeat("x", 60)+"）（")
 	expectIs(t, "a short id", summary{Session: "abcdefghi"}.shortID()+summary{Session: "abc"}.shortID(), "abcdefghabc")
 	for age, want := range map[time.Duration]string{
 		-time.Hour:       "刚刚",
@@ -702,7 +700,8 @@ func TestStatusTable(t *testing.T) {
 	at := time.Now().Add(-2 * time.Hour)
 	row := func(id string, mode mode, v verdict) summary {
 		return summary{Session: id, Mode: mode, Verdict: v, VerdictAt: &at, Count: 2, Limit: 10, Reviews: 34,
-			CostUSD: 5.5, Project: "/srv/shop", Request: "make it faster and better", number: " 2/10"}
+			CostUSD: 5.5, Project: "/srv/shop", Request: "make it faster and better",
+			result: review{outcome: outcome{Verdict: v}}.verdictName()}
 	}
 	table := func(columns int, colour bool, rows ...summary) []string {
 		path := filepath.Join(t.TempDir(), "out")
@@ -720,6 +719,7 @@ func TestStatusTable(t *testing.T) {
 	since := time.Now().Add(-12 * time.Second)
 	runs, deep := row("b", "off", verdictReviewing), row("d", "on", verdictBlock)
 	runs.VerdictAt, deep.Project = &since, strings.Repeat("/deep", 5)
+	runs.result += " 2/10"
 	rows := []summary{row("a", "on", verdictAllow), runs, {Session: "c"}, deep}
 	// A long path moves the request of its own line alone.
 	expectEqual(t, "80 columns", table(80, false, rows...), []string{

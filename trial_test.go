@@ -267,7 +267,7 @@ func TestTrialAnswered(t *testing.T) {
 		`{"decision":"block","reason":"ccc tries the hooks, and no prompt is answered"}`+"\n", "")
 	reviewers := *box
 	reviewers.vars = append(slices.Clone(box.vars), "CCC_SUPERVISOR_HOOK=1")
-	expectEnd(t, "a reviewer's", reviewers.hook(box.event(eventStart, "")), 0, reviewersOwn, "")
+	expectEnd(t, "a reviewer's", reviewers.hook(box.event(eventStart, "")), 0, `{"decision":"","":""}`+"\n", "")
 	expectIs(t, "answered", box.read("answer"), "")
 	expectEnd(t, "a start", box.hook(box.event(eventStart, `"source":"startup"`)), 0, "", "")
 	expectIs(t, "answered", box.read("answer"), testSession)

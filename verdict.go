@@ -31,7 +31,7 @@ func showVerdict(c *invocation, d dirs) error {
 		return err
 	}
 	word, lines := answerNone, []string{say(nobodyHere, pathFrom("", treeOf(d.here).Top))}
-	if stops = withoutTakenBack(stops); len(stops) > 0 {
+	if n := len(stops); n > 0 && !stops[n-1].isTakenBack() {
 		last, a := lastJudged(stops, d.env)
 		word, lines = a.word, last.reasonLines(a)
 	}
@@ -47,16 +47,9 @@ func showVerdict(c *invocation, d dirs) error {
 	return failure{code: code}
 }
 
-// withoutTakenBack returns the stops; none if the last, outside git, was taken back by its session's next
-// prompt.
-func withoutTakenBack(stops []sessionReview) []sessionReview {
-	if n := len(stops); n > 0 {
-		last := stops[n-1]
-		if last.Seen.Repository == "" && last.Begun.Before(last.history.lastPrompt()) {
-			return nil
-		}
-	}
-	return stops
+// isTakenBack reports whether the next prompt has taken the review back, as it does outside git.
+func (s sessionReview) isTakenBack() bool {
+	return s.Seen.Repository == "" && s.Begun.Before(s.history.lastPrompt())
 }
 
 // reviews returns the reviews that count: of the session that the operand names, else of the tree that holds
