@@ -305,14 +305,3 @@ func (c *configuration) withTokens(env []string) []string {
 	}
 	return all
 }
-
-// The providers' tokens are secrets of this process, too.
-func init() {
-	secretEnvironment = func() []string {
-		config := defaultConfig()
-		if d, err := findDirs(os.Environ(), ""); err == nil {
-			config, _ = loadConfig(d) // without it the environment and the forms are known
-		}
-		return config.withTokens(os.Environ())
-	}
-}
