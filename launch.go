@@ -97,9 +97,9 @@ func (l *launch) plan(args []string) (err error) {
 				hint: "give it the JSON itself, or a file that ccc can look into, too"}
 		}
 	}
-	without := l.config.withoutProvider()
-	if err := checkProvider(l.dirs, l.sources, env, l.provider, without); err != nil {
-		return err
+	conflicts := providerConflicts(l.dirs, l.sources, env, l.provider, l.config.withoutProvider())
+	if conflicts != nil {
+		return errors.Join(conflicts...)
 	}
 	if l.provider != nil && givenFlag(l.command, "--bg", "--background") != "" {
 		const format = "a background session calls the API that its service was started with, not that of %s"
@@ -253,7 +253,7 @@ func (l *launch) checkReviewer() error {
 	sources, reviewer := readSources(l.dirs, l.config, nil), l.config.Providers[l.config.Supervisor.Provider]
 	_, err := reviewerEnv(l.env, reviewer)
 	if err == nil {
-		err = checkProvider(l.dirs, sources, l.dirs.env, reviewer, withoutReviewers)
+		err = errors.Join(providerConflicts(l.dirs, sources, l.dirs.env, reviewer, withoutReviewers)...)
 	}
 	if err == nil && (reviewer == nil || reviewer == l.provider) {
 		err = checkScrubbed(l.sources, l.env)
