@@ -23,7 +23,7 @@ type trial struct {
 	dirs    dirs
 	claude  string           // the program
 	version string           // see askVersion
-	args    []string         // the session's
+	args    []string         // the session's: those of ccc.json, then the user's
 	env     []string         // the session's
 	sources []settingsSource // of settings, for a claude with these arguments
 }

@@ -292,9 +292,9 @@ func TestTrialRemembered(t *testing.T) {
 		t.Helper()
 		l, got := box.plan(append([]string{"--supervisor", "-p", "hi"}, args...)...)
 		expectIs(t, what+": the exit code", got.code, 0)
-		_, err := os.Stat(l.trial.memoryFile())
+		_, err := os.Stat(l.memoryFile())
 		expectIs(t, what+": whether it is remembered", err == nil, isRemembered)
-		check(t, os.WriteFile(l.trial.memoryFile(), nil, 0o600))
+		check(t, os.WriteFile(l.memoryFile(), nil, 0o600))
 	}
 	start("the first", true)
 	start("the next", false)
