@@ -14,7 +14,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf16"
 )
 
 // A trial is a call of claude that has to run ccc's SessionStart hook, with what of a session decides whether
@@ -245,17 +244,14 @@ func (t *trial) clear(dir, answer string) {
 }
 
 // projectFolder returns the name of Claude Code's folder under projects for the sessions of a directory. It
-// is another one for a path of more than 200 characters.
+// is another one for a path of more than 200 characters, or with one that UTF-16 has in two units.
 func projectFolder(path string) string {
-	name := make([]byte, 0, len(path))
-	for _, unit := range utf16.Encode([]rune(path)) {
-		if unit < 128 && strings.ContainsRune(letters+digits, rune(unit)) {
-			name = append(name, byte(unit))
-		} else {
-			name = append(name, '-')
+	return strings.Map(func(r rune) rune {
+		if strings.ContainsRune(letters+digits, r) {
+			return r
 		}
-	}
-	return string(name)
+		return '-'
+	}, path)
 }
 
 // memoryFile returns the path of the file that, if it is there, remembers an answer: its name holds a
