@@ -218,14 +218,8 @@ func (c *configuration) check(root *jsonValue) error {
 	return nil
 }
 
-// setLanguage sets the language of this process by ccc.json, else by the locale.
-func setLanguage(d dirs) {
-	c, _ := loadConfig(d)
-	c.use(d.env)
-}
-
-// use makes c the configuration of this process, which has that environment. It decides the language and
-// which secrets are redacted.
+// use makes c the configuration of this process, which has that environment. It decides the language, or the
+// locale does, and which secrets are redacted.
 func (c *configuration) use(env environ) {
 	lang = languageFor(c.Language)
 	secretEnvironment = func() []string { return c.withTokens(env) }

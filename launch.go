@@ -178,10 +178,10 @@ func unknownWord(before, rest []string, c *configuration) error {
 func (l *launch) environment() ([]string, error) {
 	env := (&exec.Cmd{Env: withoutCacheVariables(l.dirs.env)}).Environ()
 	name := "" // of the provider
-	if l.provider != nil {
+	if l.provider == nil {
+		env = withoutLaunch(env)
+	} else {
 		name = l.provider.name
-	} else if lookupEnv(env, providerVariable) != "" {
-		env = slices.DeleteFunc(env, isAPIVariable)
 	}
 	for _, variable := range []string{configDirVariable, workDirVariable, claudeDirVariable, claudeVariable} {
 		value := lookupEnv(env, variable)
