@@ -26,8 +26,7 @@ type checkup struct {
 	isInstalled bool  // whether all hooks are installed
 	out         *screen
 	subject     string // of the present check
-	faults      int    // that the present check has found
-	warnings    int
+	faults      int    // warnings and problems
 	problems    int
 }
 
@@ -53,12 +52,12 @@ func doctor(_ *invocation, d dirs) error {
 		{"state directory:", c.checkStateDirectory},
 		{"copies:", c.checkCopies},
 	} {
-		c.subject, c.faults = check.subject, 0
-		if well := check.look(); well != "" && c.faults == 0 {
+		c.subject = check.subject
+		if well := check.look(); well != "" {
 			c.printFinding("ok", well, "")
 		}
 	}
-	if c.warnings+c.problems == 0 {
+	if c.faults == 0 {
 		c.out.writeHint("", "Nothing has to be fixed. To start: ccc --supervisor")
 	}
 	if err := c.out.Flush(); err != nil {
@@ -86,8 +85,6 @@ func (c *checkup) fault(level string, err error, hint string) (well string) {
 	c.printFinding(level, f.err.Error(), cmp.Or(f.hint, hint))
 	if c.faults++; level == problem {
 		c.problems++
-	} else {
-		c.warnings++
 	}
 	return ""
 }
@@ -116,10 +113,11 @@ func (c *checkup) checkProviders() string {
 	for _, conflict := range conflicts {
 		c.fault(problem, conflict, "")
 	}
-	if c.launchErr == nil && len(conflicts) == 0 {
-		if err := c.checkReviewer(); err != nil {
-			return c.fault(problem, err, "")
-		}
+	if conflicts != nil {
+		return ""
+	}
+	if err := c.checkReviewer(); err != nil {
+		return c.fault(problem, err, "")
 	}
 	return cmp.Or(reviewersName, c.config.CurrentProvider)
 }

@@ -29,9 +29,19 @@ type launch struct {
 
 // startClaude replaces ccc by claude; it returns only with an error. It plans the launch before it writes: a
 // launch that is refused leaves every file as it was.
-func startClaude(args []string, env environ) error {
-	l, err := planLaunch(args, env)
-	if err != nil {
+func startClaude(args []string, env environ) (err error) {
+	l := new(launch)
+	if l.dirs, err = findDirs(env, ""); err != nil {
+		return err
+	}
+	if l.config, err = loadConfig(l.dirs); err != nil {
+		return err
+	}
+	l.config.use(env)
+	if _, err := currentDir(); err != nil {
+		return err
+	}
+	if err := l.plan(args); err != nil {
 		return err
 	}
 	if err := l.write(); err != nil {
@@ -49,23 +59,7 @@ func startClaude(args []string, env environ) error {
 	return failure{code: 126, err: fmt.Errorf("starting %s: %w", l.claude, err)}
 }
 
-// planLaunch reads the command line, ccc.json and Claude Code's settings, and refuses what would not work.
-func planLaunch(args []string, env environ) (l *launch, err error) {
-	l = new(launch)
-	if l.dirs, err = findDirs(env, ""); err != nil {
-		return nil, err
-	}
-	if l.config, err = loadConfig(l.dirs); err != nil {
-		return nil, err
-	}
-	l.config.use(env)
-	if _, err = currentDir(); err != nil {
-		return nil, err
-	}
-	return l, l.plan(args)
-}
-
-// plan is planLaunch once directories and configuration are known.
+// plan reads the command line and Claude Code's settings, and refuses what would not work.
 func (l *launch) plan(args []string) (err error) {
 	env := l.dirs.env
 	if err = l.parse(args); err != nil {
