@@ -255,11 +255,6 @@ func (c *configuration) claudeArgs(p *provider) []string {
 
 func (c *configuration) providerNames() []string { return slices.Sorted(maps.Keys(c.Providers)) }
 
-// providerList lists the providers in words, or how to configure one.
-func (c *configuration) providerList() string {
-	return cmp.Or(strings.Join(c.providerNames(), ", "), "none; to configure one: ccc help config")
-}
-
 // unknownProvider is the error that no provider has that name.
 func (c *configuration) unknownProvider(name string) error {
 	names := c.providerNames()

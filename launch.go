@@ -163,7 +163,8 @@ func unknownWord(before, rest []string, c *configuration) error {
 		hint = "did you mean: " + line + "\n" + hint
 	}
 	err := fmt.Errorf("%q is neither a subcommand nor a provider", word)
-	hint = "subcommands: " + strings.Join(subcommands, ", ") + "\nproviders: " + c.providerList() + "\n" + hint
+	providers := cmp.Or(strings.Join(c.providerNames(), ", "), "none; to configure one: ccc help config")
+	hint = "subcommands: " + strings.Join(subcommands, ", ") + "\nproviders: " + providers + "\n" + hint
 	return failure{code: 2, err: err, hint: hint}
 }
 
