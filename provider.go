@@ -39,12 +39,11 @@ func withoutLaunch(env []string) []string {
 // session's own provider, whose values env has already. The error names a ${NAME} of p that is not set, or
 // that a launch has dropped or filled with a value of the session's provider.
 func reviewerEnv(env []string, p *provider) ([]string, error) {
-	env = setEnv(env, toolVariable, "", "CLAUDE_CODE_ENTRYPOINT", "",
-		"CLAUDE_CODE_CHILD_SESSION", "", sessionVariable, "")
+	env = setEnv(env, toolVariable, "", "CLAUDE_CODE_ENTRYPOINT", "", "CLAUDE_CODE_CHILD_SESSION", "",
+		sessionVariable, "", reviewerVariable, "1", advisorVariable, "1")
 	env = slices.DeleteFunc(env, func(entry string) bool {
 		return strings.HasPrefix(entry, "CLAUDE_CODE_MESSAGING_")
 	})
-	env = setEnv(env, reviewerVariable, "1", advisorVariable, "1")
 	session := lookupEnv(env, providerVariable)
 	if p == nil || p.name == session {
 		return env, nil
