@@ -275,7 +275,8 @@ func inPlaces(command func(*invocation, dirs) error) func(*invocation) error {
 		if err != nil {
 			return err
 		}
-		setLanguage(d)
+		config, _ := loadConfig(d)
+		config.use(c.env)
 		return command(c, d)
 	}
 }

@@ -218,14 +218,8 @@ func (c *configuration) check(root *jsonValue) error {
 	return nil
 }
 
-// setLanguage sets the language of this process by ccc.json, else by the locale.
-func setLanguage(d dirs) {
-	c, _ := loadConfig(d)
-	c.use(d.env)
-}
-
-// use makes c the configuration of this process, which has that environment. It decides the language and
-// which secrets are redacted.
+// use makes c the configuration of this process, which has that environment. It decides the language, or the
+// locale does, and which secrets are redacted.
 func (c *configuration) use(env environ) {
 	lang = languageFor(c.Language)
 	secretEnvironment = func() []string { return c.withTokens(env) }
@@ -260,11 +254,6 @@ func (c *configuration) claudeArgs(p *provider) []string {
 }
 
 func (c *configuration) providerNames() []string { return slices.Sorted(maps.Keys(c.Providers)) }
-
-// providerList lists the providers in words, or how to configure one.
-func (c *configuration) providerList() string {
-	return cmp.Or(strings.Join(c.providerNames(), ", "), "none; to configure one: ccc help config")
-}
 
 // unknownProvider is the error that no provider has that name.
 func (c *configuration) unknownProvider(name string) error {
@@ -304,15 +293,4 @@ func (c *configuration) withTokens(env []string) []string {
 		}
 	}
 	return all
-}
-
-// The providers' tokens are secrets of this process, too.
-func init() {
-	secretEnvironment = func() []string {
-		config := defaultConfig()
-		if d, err := findDirs(os.Environ(), ""); err == nil {
-			config, _ = loadConfig(d) // without it the environment and the forms are known
-		}
-		return config.withTokens(os.Environ())
-	}
 }

@@ -238,7 +238,7 @@ func TestConfigValues(t *testing.T) {
 	expectIs(t, "its variables", fmt.Sprint(p.Env), "map[A:1 B:true C:c D:${E} F:1e400]")
 	expectEqual(t, "the arguments with it", c.claudeArgs(p), []string{"--all", "--own"})
 	expectEqual(t, "the arguments without", c.claudeArgs(nil), []string{"--all"})
-	expectIs(t, "the names", c.providerList(), "a, b")
+	expectEqual(t, "the names", c.providerNames(), []string{"a", "b"})
 	for _, name := range strings.Fields("A B C D E F") { // and E, whence one comes
 		expectIs(t, name+" is a provider's", c.providerVariables()[name], true)
 	}

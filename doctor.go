@@ -19,25 +19,25 @@ import (
 // A checkup is one run of ccc doctor in a project. Its checks are methods: each prints what is wrong with one
 // subject, and returns what to print if nothing is.
 type checkup struct {
-	dirs
-	out      *screen
-	config   *configuration   // the defaults if ccc.json can't be used
-	err      error            // why it can't be used
-	args     []string         // of claude, in a launch without arguments
-	sources  []settingsSource // of settings, for such a launch
-	program  string           // claude, "" if it can't be tried
-	version  string           // its version
-	subject  string           // of the present check
-	faults   int              // that the present check has found
-	warnings int
-	problems int
+	launch            // without arguments; its claude is "" if that can't be tried
+	launchErr   error // why its provider can't be used
+	configErr   error // why ccc.json can't be used; config has the defaults then
+	isNew       bool  // whether no hooks are installed, and no launch has installed any
+	isInstalled bool  // whether all hooks are installed
+	out         *screen
+	subject     string // of the present check
+	faults      int    // warnings and problems
+	problems    int
 }
 
 // doctor is ccc doctor. The error counts the problems.
 func doctor(_ *invocation, d dirs) error {
-	c := &checkup{dirs: d, out: newScreen(os.Stdout)}
-	c.config, c.err = loadConfig(d)
-	c.args = c.config.claudeArgs(c.config.Providers[c.config.CurrentProvider])
+	c := &checkup{out: newScreen(os.Stdout)}
+	c.dirs = d
+	c.config, c.configErr = loadConfig(d)
+	if c.launchErr = c.parse(nil); c.launchErr == nil {
+		c.env, c.launchErr = c.environment()
+	}
 	c.sources = readSources(d, c.config, c.args)
 	for _, check := range []struct {
 		subject string
@@ -52,12 +52,12 @@ func doctor(_ *invocation, d dirs) error {
 		{"state directory:", c.checkStateDirectory},
 		{"copies:", c.checkCopies},
 	} {
-		c.subject, c.faults = check.subject, 0
-		if well := check.look(); well != "" && c.faults == 0 {
+		c.subject = check.subject
+		if well := check.look(); well != "" {
 			c.printFinding("ok", well, "")
 		}
 	}
-	if c.warnings+c.problems == 0 {
+	if c.faults == 0 {
 		c.out.writeHint("", "Nothing has to be fixed. To start: ccc --supervisor")
 	}
 	if err := c.out.Flush(); err != nil {
@@ -85,18 +85,16 @@ func (c *checkup) fault(level string, err error, hint string) (well string) {
 	c.printFinding(level, f.err.Error(), cmp.Or(f.hint, hint))
 	if c.faults++; level == problem {
 		c.problems++
-	} else {
-		c.warnings++
 	}
 	return ""
 }
 
 func (c *checkup) checkConfiguration() string {
-	path := c.configFile()
+	path := c.dirs.configFile()
 	_, err := os.Stat(path)
 	switch {
-	case c.err != nil:
-		return c.fault(problem, c.err, fileHint(path, c.err))
+	case c.configErr != nil:
+		return c.fault(problem, c.configErr, fileHint(path, c.configErr))
 	case err != nil:
 		return "all defaults; there is no " + path
 	}
@@ -105,62 +103,57 @@ func (c *checkup) checkConfiguration() string {
 
 // checkProviders checks the provider of the next launch, and the reviewer's own, as a launch does.
 func (c *checkup) checkProviders() string {
-	reviewersName, env := c.config.Supervisor.Provider, []string(c.env)
-	p, err := c.config.currentProvider(c.dirs)
-	if err != nil {
+	reviewersName, env := c.config.Supervisor.Provider, c.dirs.env
+	if _, err := c.config.currentProvider(c.dirs); err != nil {
 		return c.fault(problem, err, "")
 	}
-	conflicts := providerConflicts(c.dirs, c.sources, env, p, c.config.withoutProvider())
+	conflicts := providerConflicts(c.dirs, c.sources, env, c.provider, c.config.withoutProvider())
 	sources, reviewer := readSources(c.dirs, c.config, nil), c.config.Providers[reviewersName]
 	conflicts = append(conflicts, providerConflicts(c.dirs, sources, env, reviewer, withoutReviewers)...)
 	for _, conflict := range conflicts {
 		c.fault(problem, conflict, "")
 	}
-	if l, err := c.plainLaunch(); err == nil && len(conflicts) == 0 {
-		if err := l.checkReviewer(); err != nil {
-			return c.fault(problem, err, "")
-		}
+	if conflicts != nil {
+		return ""
+	}
+	if err := c.checkReviewer(); err != nil {
+		return c.fault(problem, err, "")
 	}
 	return cmp.Or(reviewersName, c.config.CurrentProvider)
 }
 
-// plainLaunch returns what ccc --supervisor would start. An error is one of the provider's.
-func (c *checkup) plainLaunch() (*launch, error) {
-	l := &launch{dirs: c.dirs, config: c.config, claude: c.program, sources: c.sources}
-	err := l.parse(nil)
-	if err == nil {
-		l.env, err = l.environment()
-	}
-	return l, err
-}
-
 func (c *checkup) checkClaude() string {
-	claude, err := findClaude(c.env)
+	env := c.dirs.env
+	claude, err := findClaude(env)
 	if err != nil {
 		return c.fault(problem, err, "")
 	}
-	version, err := askVersion(claude, "", c.env)
+	version, err := askVersion(claude, "", env)
 	if errors.As(err, new(untriable)) {
-		return c.fault(warning, fmt.Errorf("its hooks can't be tried: %w", err), otherClaude(c.env))
+		return c.fault(warning, fmt.Errorf("its hooks can't be tried: %w", err), otherClaude(env))
 	} else if err != nil {
 		return c.fault(problem, err, "")
 	}
-	c.program, c.version = claude, version
+	c.claude, c.version = claude, version
 	return claude + ", version " + version
 }
 
 // checkHooks checks that settings.json calls this ccc. A supervised launch, here of claude --version, sees to
 // that.
 func (c *checkup) checkHooks() string {
-	path, relaunch := c.settingsFile(), shellQuote(c.hookPath())+" --supervisor -- --version"
-	installed, err := findHooks(c.dirs)
-	_, installedErr := os.Stat(c.installedFile())
-	switch {
-	case err != nil:
+	d := c.dirs
+	path, relaunch := d.settingsFile(), shellQuote(d.hookPath())+" --supervisor -- --version"
+	installed, err := findHooks(d)
+	if err != nil {
 		return c.fault(problem, err, fileHint(path, err))
-	case len(installed.programs) == 0 && errors.Is(installedErr, fs.ErrNotExist): // never launched
+	}
+	_, err = os.Stat(d.installedFile())
+	c.isNew = len(installed.programs) == 0 && errors.Is(err, fs.ErrNotExist)
+	c.isInstalled = len(installed.missing) == 0
+	switch {
+	case c.isNew:
 		return "not installed yet; the first ccc --supervisor adds them to " + path
-	case len(installed.missing) > 0:
+	case !c.isInstalled:
 		missing := strings.Join(installed.missing, ", ")
 		severity := problem
 		if missing == eventStart { // reviews go on without it
@@ -172,12 +165,12 @@ func (c *checkup) checkHooks() string {
 		if at, err := exec.LookPath(program); err != nil {
 			err = fmt.Errorf("%s calls a program that can't be run: %w", path, err)
 			return c.fault(problem, err, relaunch)
-		} else if !sameFile(at, c.self) {
-			err := fmt.Errorf("%s calls %s, which is not this ccc, %s", path, program, c.self)
+		} else if !sameFile(at, d.self) {
+			err := fmt.Errorf("%s calls %s, which is not this ccc, %s", path, program, d.self)
 			return c.fault(warning, err, relaunch)
 		}
 	}
-	if theirs := theirCommand(c.dirs, c.here); theirs != "" {
+	if theirs := theirCommand(d, d.here); theirs != "" {
 		err := fmt.Errorf("/supervisor is a command of your own and goes to the model: %s", theirs)
 		return c.fault(warning, err, "switch with ccc supervisor-mode on, off or observe")
 	}
@@ -186,30 +179,26 @@ func (c *checkup) checkHooks() string {
 
 // checkTrial checks that claude runs the hooks, as a launch without arguments does, whatever is remembered.
 func (c *checkup) checkTrial() (well string) {
-	installed, hooksErr := findHooks(c.dirs)
-	l, err := c.plainLaunch()
-	_, installedErr := os.Stat(c.installedFile())
-	isNew := len(installed.programs) == 0 && errors.Is(installedErr, fs.ErrNotExist)
 	switch {
-	case hooksErr != nil, err != nil, c.program == "", len(installed.missing) > 0 && !isNew:
+	case c.launchErr != nil || c.claude == "" || !c.isInstalled && !c.isNew:
 		return "" // a check above has printed why
-	case isNew:
+	case c.isNew:
 		return "not tried, as none are installed yet"
 	}
-	t := l.newTrial(c.version)
-	if err = t.refuse(); err == nil {
-		err = t.run(context.Background(), func() {})
+	err := c.refuse()
+	if err == nil {
+		err = c.trial.run(context.Background(), func() {})
 	}
 	if errors.As(err, new(untriable)) {
 		return c.fault(warning, fmt.Errorf("they could not be: %w", err), "")
 	} else if err != nil {
-		return c.fault(problem, err, keyHint(c.configFile(), "take that out of claude_args"))
+		return c.fault(problem, err, keyHint(c.dirs.configFile(), "take that out of claude_args"))
 	}
 	return "claude runs them"
 }
 
 func (c *checkup) checkPrompt() string {
-	source, prompt, err := supervisorPrompt(c.here, c.ccc)
+	source, prompt, err := supervisorPrompt(c.dirs.here, c.dirs.ccc)
 	if err != nil {
 		return c.fault(problem, err, fileHint(source, err))
 	}
@@ -218,12 +207,13 @@ func (c *checkup) checkPrompt() string {
 
 // checkStateDirectory checks that hooks can write to it, or create it.
 func (c *checkup) checkStateDirectory() string {
-	for _, path := range []string{nearestThere(string(c.state)), c.state.logFile()} {
+	state := c.dirs.state
+	for _, path := range []string{nearestThere(string(state)), state.logFile()} {
 		if err := syscall.Access(path, mayWrite); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return c.fault(problem, fmt.Errorf("writing to %s: %w", path, err), fileHint(path, err))
 		}
 	}
-	return string(c.state)
+	return string(state)
 }
 
 // checkCopies checks whether copies can be made and hold, as each review does.
@@ -231,8 +221,8 @@ func (c *checkup) checkCopies() string {
 	if !c.config.Supervisor.Try {
 		return "switched off by supervisor.try in ccc.json; the reviewer runs no commands"
 	}
-	env, _ := reviewerEnv(c.env, nil)
-	isHomeReadOnly, err := tryProbe(context.Background(), c.here, env)
+	env, _ := reviewerEnv(c.dirs.env, nil)
+	isHomeReadOnly, err := tryProbe(context.Background(), c.dirs.here, env)
 	if err != nil {
 		f := failureOf(err)
 		return c.fault(warning, fmt.Errorf("%w; the reviewer runs no commands", f.err), f.hint)

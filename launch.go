@@ -19,32 +19,29 @@ import (
 
 // A launch is all that ccc has to know to start claude.
 type launch struct {
-	dirs       dirs
+	trial      // claude, with its arguments, environment and settings
 	config     *configuration
 	supervisor bool
-	provider   *provider        // nil for none
-	named      bool             // whether the command line names the provider, or none
-	claude     string           // the program
-	command    []string         // its arguments: those of ccc.json, then the user's
-	sources    []settingsSource // of settings, for a claude with these arguments
-	env        []string         // its environment
-	trial      *trial           // of a supervised launch
-	untried    error            // why the hooks can't be tried
-}
-
-// providerName is the name of the provider, "" for none.
-func (l *launch) providerName() string {
-	if l.provider == nil {
-		return ""
-	}
-	return l.provider.name
+	provider   *provider // nil for none
+	named      bool      // whether the command line names the provider, or none
+	untried    error     // why the hooks can't be tried
 }
 
 // startClaude replaces ccc by claude; it returns only with an error. It plans the launch before it writes: a
 // launch that is refused leaves every file as it was.
-func startClaude(args []string, env environ) error {
-	l, err := planLaunch(args, env)
-	if err != nil {
+func startClaude(args []string, env environ) (err error) {
+	l := new(launch)
+	if l.dirs, err = findDirs(env, ""); err != nil {
+		return err
+	}
+	if l.config, err = loadConfig(l.dirs); err != nil {
+		return err
+	}
+	l.config.use(env)
+	if _, err := currentDir(); err != nil {
+		return err
+	}
+	if err := l.plan(args); err != nil {
 		return err
 	}
 	if err := l.write(); err != nil {
@@ -58,27 +55,11 @@ func startClaude(args []string, env environ) error {
 		}
 	}
 	l.announce()
-	err = syscall.Exec(l.claude, append([]string{l.claude}, l.command...), l.env)
+	err = syscall.Exec(l.claude, append([]string{l.claude}, l.args...), l.env)
 	return failure{code: 126, err: fmt.Errorf("starting %s: %w", l.claude, err)}
 }
 
-// planLaunch reads the command line, ccc.json and Claude Code's settings, and refuses what would not work.
-func planLaunch(args []string, env environ) (l *launch, err error) {
-	l = new(launch)
-	if l.dirs, err = findDirs(env, ""); err != nil {
-		return nil, err
-	}
-	if l.config, err = loadConfig(l.dirs); err != nil {
-		return nil, err
-	}
-	l.config.use(env)
-	if _, err = currentDir(); err != nil {
-		return nil, err
-	}
-	return l, l.plan(args)
-}
-
-// plan is planLaunch once directories and configuration are known.
+// plan reads the command line and Claude Code's settings, and refuses what would not work.
 func (l *launch) plan(args []string) (err error) {
 	env := l.dirs.env
 	if err = l.parse(args); err != nil {
@@ -90,18 +71,18 @@ func (l *launch) plan(args []string) (err error) {
 	if l.env, err = l.environment(); err != nil {
 		return err
 	}
-	l.sources = readSources(l.dirs, l.config, l.command)
+	l.sources = readSources(l.dirs, l.config, l.args)
 	for _, s := range l.sources {
 		if s.name == argumentSource && s.err != nil && (l.supervisor || l.provider != nil) {
 			return failure{code: 2, err: fmt.Errorf("%s: %w", s.name, s.err),
 				hint: "give it the JSON itself, or a file that ccc can look into, too"}
 		}
 	}
-	without := l.config.withoutProvider()
-	if err := checkProvider(l.dirs, l.sources, env, l.provider, without); err != nil {
-		return err
+	conflicts := providerConflicts(l.dirs, l.sources, env, l.provider, l.config.withoutProvider())
+	if conflicts != nil {
+		return errors.Join(conflicts...)
 	}
-	if l.provider != nil && givenFlag(l.command, "--bg", "--background") != "" {
+	if l.provider != nil && givenFlag(l.args, "--bg", "--background") != "" {
 		const format = "a background session calls the API that its service was started with, not that of %s"
 		return failure{code: 2, err: fmt.Errorf(format, l.provider.name),
 			hint: "start it without --bg, or without a provider"}
@@ -146,7 +127,7 @@ func (l *launch) parse(args []string) (err error) {
 	if !l.named {
 		l.provider, err = l.config.currentProvider(l.dirs)
 	}
-	l.command = slices.Concat(l.config.claudeArgs(l.provider), rest)
+	l.args = slices.Concat(l.config.claudeArgs(l.provider), rest)
 	return err
 }
 
@@ -182,7 +163,8 @@ func unknownWord(before, rest []string, c *configuration) error {
 		hint = "did you mean: " + line + "\n" + hint
 	}
 	err := fmt.Errorf("%q is neither a subcommand nor a provider", word)
-	hint = "subcommands: " + strings.Join(subcommands, ", ") + "\nproviders: " + c.providerList() + "\n" + hint
+	providers := cmp.Or(strings.Join(c.providerNames(), ", "), "none; to configure one: ccc help config")
+	hint = "subcommands: " + strings.Join(subcommands, ", ") + "\nproviders: " + providers + "\n" + hint
 	return failure{code: 2, err: err, hint: hint}
 }
 
@@ -190,20 +172,22 @@ func unknownWord(before, rest []string, c *configuration) error {
 // paths, since hooks run in other directories. It drops what another session has left in this terminal.
 func (l *launch) environment() ([]string, error) {
 	env := (&exec.Cmd{Env: withoutCacheVariables(l.dirs.env)}).Environ()
-	if l.provider == nil && lookupEnv(env, providerVariable) != "" {
-		env = slices.DeleteFunc(env, isAPIVariable)
+	name := "" // of the provider
+	if l.provider == nil {
+		env = withoutLaunch(env)
+	} else {
+		name = l.provider.name
 	}
-	for _, name := range []string{configDirVariable, workDirVariable, claudeDirVariable, claudeVariable} {
-		value := lookupEnv(env, name)
-		if value != "" && (name != claudeVariable || strings.Contains(value, "/")) {
-			env = setEnv(env, name, absoluteIn(l.dirs.here, value))
+	for _, variable := range []string{configDirVariable, workDirVariable, claudeDirVariable, claudeVariable} {
+		value := lookupEnv(env, variable)
+		if value != "" && (variable != claudeVariable || strings.Contains(value, "/")) {
+			env = setEnv(env, variable, absoluteIn(l.dirs.here, value))
 		}
 	}
 	env, err := withProvider(env, l.provider)
 	// The directories are for every session: it may be switched on later.
 	env = setEnv(env, toolVariable, "", supervisorVariable, "", launchVariable, "", reviewerVariable, "",
-		trialVariable, "", providerVariable, l.providerName(),
-		addDirsVariable, strings.Join(l.addDirs(), "\n"))
+		trialVariable, "", providerVariable, name, addDirsVariable, strings.Join(l.addDirs(), "\n"))
 	return env, err
 }
 
@@ -211,7 +195,7 @@ func (l *launch) environment() ([]string, error) {
 func (l *launch) planSupervision() error {
 	supervisor, self := l.config.Supervisor, l.dirs.hookPath()
 	// With these flags Claude Code (2.1.330) lets another process run the session: a service, or tmux.
-	if flag := givenFlag(l.command, "--bg", "--background", "--tmux"); flag != "" {
+	if flag := givenFlag(l.args, "--bg", "--background", "--tmux"); flag != "" {
 		const format = "--supervisor with %s: that session does not run below this launch, " +
 			"and would not be supervised"
 		return failure{code: 2, err: fmt.Errorf(format, flag), hint: l.switchHint()}
@@ -226,19 +210,18 @@ func (l *launch) planSupervision() error {
 	if _, _, err := supervisorPrompt(l.dirs.here, l.dirs.ccc); err != nil {
 		return err
 	}
-	version, err := askVersion(l.claude, "", l.dirs.env)
-	if errors.As(err, new(untriable)) {
+	var err error
+	if l.version, err = askVersion(l.claude, "", l.dirs.env); errors.As(err, new(untriable)) {
 		l.untried = err
 	} else if err != nil {
 		return err
 	}
-	l.env = setEnv(cacheEnv(l.env, supervisor, l.sources, l.command), supervisorVariable, "1",
-		launchVariable, launchToken(), modelVariable, chosenModel(l.sources, l.env, l.command))
+	l.env = setEnv(cacheEnv(l.env, supervisor, l.sources, l.args), supervisorVariable, "1",
+		launchVariable, launchToken(), modelVariable, chosenModel(l.sources, l.env, l.args))
 	if lookupEnv(l.env, blockCapVariable) == "" && !supervisor.Observe { // which blocks no stop
 		l.env = setEnv(l.env, blockCapVariable, strconv.Itoa(supervisor.MaxIterations))
 	}
-	l.trial = l.newTrial(version)
-	if err := l.trial.refuse(); err != nil {
+	if err := l.refuse(); err != nil {
 		return err
 	}
 	e, err := readSettings(l.dirs)
@@ -253,7 +236,7 @@ func (l *launch) checkReviewer() error {
 	sources, reviewer := readSources(l.dirs, l.config, nil), l.config.Providers[l.config.Supervisor.Provider]
 	_, err := reviewerEnv(l.env, reviewer)
 	if err == nil {
-		err = checkProvider(l.dirs, sources, l.dirs.env, reviewer, withoutReviewers)
+		err = errors.Join(providerConflicts(l.dirs, sources, l.dirs.env, reviewer, withoutReviewers)...)
 	}
 	if err == nil && (reviewer == nil || reviewer == l.provider) {
 		err = checkScrubbed(l.sources, l.env)
@@ -264,14 +247,9 @@ func (l *launch) checkReviewer() error {
 	return nil
 }
 
-func (l *launch) newTrial(version string) *trial {
-	return &trial{dirs: l.dirs, claude: l.claude, version: version, args: l.command, env: l.env,
-		sources: l.sources}
-}
-
 // tryHooks has claude run ccc's hooks, unless it is remembered that it does.
 func (l *launch) tryHooks() error {
-	if _, err := os.Stat(l.trial.memoryFile()); err == nil {
+	if _, err := os.Stat(l.memoryFile()); err == nil {
 		return nil
 	}
 	notice := func() { fmt.Fprintln(os.Stderr, "ccc:", say(tryingHooks)) }
@@ -279,7 +257,7 @@ func (l *launch) tryHooks() error {
 		return err
 	}
 	// Claude may have brought settings.json up to date, as it does with old settings of its own (2.1.332).
-	return os.WriteFile(l.trial.memoryFile(), nil, 0o600)
+	return os.WriteFile(l.memoryFile(), nil, 0o600)
 }
 
 // chosenModel returns the word that chooses the model of a session with these sources, environment and
@@ -311,7 +289,7 @@ func (l *launch) switchHint() string {
 // next flag.
 func (l *launch) addDirs() (added []string) {
 	isTaking := false
-	for _, arg := range untilDashes(l.command) {
+	for _, arg := range untilDashes(l.args) {
 		dir, isJoined := strings.CutPrefix(arg, "--add-dir=")
 		isFlag := strings.HasPrefix(arg, "-")
 		if isJoined || isTaking && !isFlag {

@@ -24,7 +24,7 @@ func (box *sandbox) plan(args ...string) (*launch, commandResult) {
 	}
 	d := dirs{env: env, self: box.program(), claude: claude, ccc: claude, here: box.work}
 	d.state = stateDir(filepath.Join(claude, "ccc"))
-	l := &launch{dirs: d}
+	l := &launch{trial: trial{dirs: d}}
 	var err error
 	l.config, err = loadConfig(l.dirs)
 	check(box.t, err)
@@ -242,8 +242,8 @@ func TestLaunchPrompt(t *testing.T) {
 	for _, prompt := range []string{"fix the bug", "fix\nit", "修复\u3000它"} {
 		for _, args := range [][]string{{prompt}, {"--supervisor", prompt}, {prompt, "-p"}, {"--supervisor", "--", prompt}} {
 			l, got := box.plan(args...)
-			if got.code != 0 || l.command[0] != prompt || l.supervisor != (args[0] == "--supervisor") {
-				t.Errorf("%q: claude gets %q: %+v", args, l.command, got)
+			if got.code != 0 || l.args[0] != prompt || l.supervisor != (args[0] == "--supervisor") {
+				t.Errorf("%q: claude gets %q: %+v", args, l.args, got)
 			}
 		}
 	}
@@ -257,8 +257,8 @@ func TestLaunchPrompt(t *testing.T) {
 		words := box.run(60*time.Second, "", "sh", "-c", `printf '%s\0' `+line).stdout
 		l, got := box.plan(append([]string{"--supervisor"}, strings.Split(strings.TrimSuffix(words, "\x00"), "\x00")...)...)
 		prompt := func(word string) bool { return strings.HasSuffix(word, "fix it") || strings.HasSuffix(word, "it's") }
-		if got.code != 0 || !slices.ContainsFunc(l.command, prompt) || !l.supervisor {
-			t.Errorf("%s: claude gets %q: %+v", line, l.command, got)
+		if got.code != 0 || !slices.ContainsFunc(l.args, prompt) || !l.supervisor {
+			t.Errorf("%s: claude gets %q: %+v", line, l.args, got)
 		}
 	}
 }
@@ -412,9 +412,13 @@ func TestLaunchParsed(t *testing.T) {
 		env := environ{supervisorVariable + "=" + value, launchVariable + "=" + token}
 		config := &configuration{ClaudeArgs: []string{"--all"}, CurrentProvider: test.current}
 		config.Providers = map[string]*provider{"kimi": kimi, "glm": glm}
-		l := &launch{dirs: dirs{env: env, ccc: "/none"}, config: config}
+		l := &launch{trial: trial{dirs: dirs{env: env, ccc: "/none"}}, config: config}
 		err := l.parse(strings.FieldsFunc(test.line, func(r rune) bool { return r == '|' }))
-		got := fmt.Sprintf("supervisor=%v provider=%s named=%v command=%s", l.supervisor, l.providerName(), l.named, strings.Join(l.command, "|"))
+		name := ""
+		if l.provider != nil {
+			name = l.provider.name
+		}
+		got := fmt.Sprintf("supervisor=%v provider=%s named=%v command=%s", l.supervisor, name, l.named, strings.Join(l.args, "|"))
 		if err != nil {
 			got = err.Error()
 			expectIs(t, test.line+": the code", failureOf(err).code, map[bool]int{true: 1, false: 2}[test.current == "gone"])
@@ -467,7 +471,7 @@ func TestLaunchAdded(t *testing.T) {
 		"--add-dir -- /a":              "",
 		"-p --add-dirs a":              "",
 	} {
-		l := &launch{dirs: dirs{here: "/h"}, command: strings.Fields(line)}
+		l := &launch{trial: trial{dirs: dirs{here: "/h"}, args: strings.Fields(line)}}
 		expectIs(t, line, strings.Join(l.addDirs(), " "), want)
 	}
 }
@@ -594,7 +598,7 @@ func TestLaunchSwitchHint(t *testing.T) {
 		"{":      first + then,
 		strings.Replace(complete, "AskUserQuestion", "Bash", 1): first + then,
 	} {
-		l := &launch{dirs: dirs{claude: t.TempDir(), self: "/bin/ccc"}}
+		l := &launch{trial: trial{dirs: dirs{claude: t.TempDir(), self: "/bin/ccc"}}}
 		if text != noFile {
 			check(t, os.WriteFile(l.dirs.settingsFile(), []byte(text), 0o600))
 		}

@@ -4,7 +4,6 @@ package main
 // would override these, or send the provider what is the user's, are an error.
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -40,12 +39,11 @@ func withoutLaunch(env []string) []string {
 // session's own provider, whose values env has already. The error names a ${NAME} of p that is not set, or
 // that a launch has dropped or filled with a value of the session's provider.
 func reviewerEnv(env []string, p *provider) ([]string, error) {
-	env = setEnv(env, toolVariable, "", "CLAUDE_CODE_ENTRYPOINT", "",
-		"CLAUDE_CODE_CHILD_SESSION", "", sessionVariable, "")
+	env = setEnv(env, toolVariable, "", "CLAUDE_CODE_ENTRYPOINT", "", "CLAUDE_CODE_CHILD_SESSION", "",
+		sessionVariable, "", reviewerVariable, "1", advisorVariable, "1")
 	env = slices.DeleteFunc(env, func(entry string) bool {
 		return strings.HasPrefix(entry, "CLAUDE_CODE_MESSAGING_")
 	})
-	env = setEnv(env, reviewerVariable, "1", advisorVariable, "1")
 	session := lookupEnv(env, providerVariable)
 	if p == nil || p.name == session {
 		return env, nil
@@ -134,16 +132,15 @@ func (p *provider) values(env []string) (map[string]string, error) {
 // sent to it; a login would be sent. without is how to do without p. No value is shown.
 func providerConflicts(
 	d dirs, sources []settingsSource, env []string, p *provider, without string,
-) []failure {
+) (conflicts []error) {
 	if p == nil {
 		return nil
 	}
 	values, err := p.values(env)
 	if err != nil {
-		return []failure{failureOf(err)}
+		return []error{err}
 	}
 	account, isConsole := sources[0].name, values[urlVariable] != "" && values[keyVariable] == ""
-	var conflicts []failure
 	var settings, files []string
 	for _, s := range sources {
 		var keys []string
@@ -175,7 +172,7 @@ func providerConflicts(
 		if files != nil {
 			hint += ":\n${EDITOR:-vi} " + strings.Join(files, " ")
 		}
-		conflicts = append(conflicts, failure{code: 1, err: err, hint: hint})
+		conflicts = append(conflicts, withHint(err, hint))
 	}
 	name := credential(values)
 	if values[urlVariable] != "" && name != tokenVariable && name != "" && hasLogin(d) {
@@ -193,15 +190,6 @@ func hasLogin(d dirs) bool {
 	return err == nil || runtime.GOOS == "darwin"
 }
 
-// checkProvider returns providerConflicts as one error, nil if there are none.
-func checkProvider(d dirs, sources []settingsSource, env []string, p *provider, without string) error {
-	var errs []error
-	for _, conflict := range providerConflicts(d, sources, env, p, without) {
-		errs = append(errs, conflict)
-	}
-	return errors.Join(errs...)
-}
-
 // withoutProvider is how to do without the provider of a launch.
 func (c *configuration) withoutProvider() string {
 	words := []string{supervisorFlag}
@@ -214,17 +202,16 @@ func (c *configuration) withoutProvider() string {
 // withoutReviewers is how to do without the reviewer's own provider.
 const withoutReviewers = "take supervisor.provider out of ccc.json"
 
-func isPrinted(args []string) bool { return givenFlag(args, "-p", "--print") != "" }
-
 // paysByKey reports whether a key or a token pays for a session with these sources, environment and
 // arguments, or a cloud: not a login.
 func paysByKey(sources []settingsSource, env, args []string) bool {
 	value := func(key string) string { return valueIn(sources, env, key) }
 	isSet := func(name string) bool { return isTrue(value("env." + name)) }
-	usesCloud := slices.ContainsFunc(cloudVariables, isSet)
-	key := value("env." + keyVariable)
+	usesCloud := isSet("CLAUDE_CODE_USE_BEDROCK") || isSet("CLAUDE_CODE_USE_VERTEX") ||
+		isSet("CLAUDE_CODE_USE_FOUNDRY")
+	key, isPrinted := value("env."+keyVariable), givenFlag(args, "-p", "--print") != ""
 	return value("env."+tokenVariable) != "" || value(helperKey) != "" || usesCloud ||
-		key != "" && (isPrinted(args) || sources[0].allows(key))
+		key != "" && (isPrinted || sources[0].allows(key))
 }
 
 // scrubVariable, if true, has Claude Code keep the keys of the environment from its hooks, and so from a
@@ -244,18 +231,15 @@ func checkScrubbed(sources []settingsSource, env []string) error {
 	return nil
 }
 
-var cloudVariables = []string{"CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX", "CLAUDE_CODE_USE_FOUNDRY"}
-
 // withoutRefusedKey returns env, the environment of a hook, without a key that the user does not let
 // interactive sessions use, if the hook is of such a session. A reviewer would use it without asking, as it
 // runs with --print, and the key would pay for the reviews. A provider's key stays.
 func withoutRefusedKey(d dirs, env []string) []string {
 	key := lookupEnv(env, keyVariable)
 	ofProvider := lookupEnv(env, providerVariable) != ""
-	if key == "" || ofProvider || !isInteractive(env) || accountSource(d).allows(key) {
+	isInteractive := lookupEnv(env, "CLAUDE_CODE_ENTRYPOINT") == "cli"
+	if key == "" || ofProvider || !isInteractive || accountSource(d).allows(key) {
 		return env
 	}
 	return setEnv(env, keyVariable, "")
 }
-
-func isInteractive(env []string) bool { return lookupEnv(env, "CLAUDE_CODE_ENTRYPOINT") == "cli" }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -597,7 +598,7 @@ func TestProviderConflictsNamed(t *testing.T) {
 	d.ccc = d.claude
 	p := &provider{name: "kimi", Env: map[string]envText{urlVariable: "https://k", tokenVariable: "t", "EMPTY": ""}}
 	conflicts := func(p *provider, sources ...settingsSource) string {
-		err := checkProvider(d, append([]settingsSource{{name: "account"}}, sources...), nil, p, "go without it")
+		err := errors.Join(providerConflicts(d, append([]settingsSource{{name: "account"}}, sources...), nil, p, "go without it")...)
 		if err == nil {
 			return ""
 		}
@@ -657,7 +658,7 @@ func TestProviderBesideLogin(t *testing.T) {
 		}
 		expect := func(beside string, source settingsSource, want string) {
 			t.Helper()
-			err := checkProvider(d, []settingsSource{source}, nil, p, "go without it")
+			err := errors.Join(providerConflicts(d, []settingsSource{source}, nil, p, "go without it")...)
 			if (err != nil) != (want != "") || err != nil && !strings.Contains(err.Error(), want) {
 				t.Errorf("%q beside %s: %v, want %q", env, beside, err, want)
 			}
@@ -668,7 +669,7 @@ func TestProviderBesideLogin(t *testing.T) {
 		}
 		check(t, os.WriteFile(filepath.Join(d.claude, ".credentials.json"), nil, 0o600))
 		expect("a login", settingsSource{}, test.login)
-		if err := checkProvider(d, []settingsSource{{}}, nil, p, ""); err != nil &&
+		if err := errors.Join(providerConflicts(d, []settingsSource{{}}, nil, p, "")...); err != nil &&
 			!strings.HasSuffix(err.Error(), "\n     name it ANTHROPIC_AUTH_TOKEN, or add Authorization to "+
 				"ANTHROPIC_CUSTOM_HEADERS:\n     ${EDITOR:-vi} "+d.configFile()) {
 			t.Error(err)

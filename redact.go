@@ -24,7 +24,7 @@ func redact(text string) string { return processRedactor()(text) }
 var processRedactor = sync.OnceValue(func() func(string) string { return newRedactor(secretEnvironment()) })
 
 // secretEnvironment returns the variables of which the secret ones are looked for, when the first text is
-// redacted. config.go adds the tokens of ccc.json, of the one that a command has loaded if it has.
+// redacted. config.go adds the tokens of ccc.json once a command has loaded it.
 var secretEnvironment = os.Environ
 
 // newRedactor returns a function that replaces each secret in a text by ***: the values of those variables of

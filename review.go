@@ -338,7 +338,8 @@ func (s *supervision) environment() ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	return reviewers, checkProvider(s.dirs, readSources(s.dirs, s.config, nil), env, p, withoutReviewers)
+	sources := readSources(s.dirs, s.config, nil)
+	return reviewers, errors.Join(providerConflicts(s.dirs, sources, env, p, withoutReviewers)...)
 }
 
 // offerCopy adds to the request how to run commands in a throw-away copy, with the ccc at that path, or why

@@ -72,7 +72,8 @@ func TestLanguage(t *testing.T) {
 		}
 		d := dirs{ccc: t.TempDir()}
 		check(t, os.WriteFile(d.configFile(), []byte(cmp.Or(test.config, "{}")), 0o600))
-		if setLanguage(d); lang != test.want {
+		c, _ := loadConfig(d)
+		if c.use(nil); lang != test.want {
 			t.Errorf("%s %s: %s, want %s", test.config, test.vars, lang, test.want)
 		}
 	}

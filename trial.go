@@ -14,7 +14,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf16"
 )
 
 // A trial is a call of claude that has to run ccc's SessionStart hook, with what of a session decides whether
@@ -23,7 +22,7 @@ type trial struct {
 	dirs    dirs
 	claude  string           // the program
 	version string           // see askVersion
-	args    []string         // the session's
+	args    []string         // the session's: those of ccc.json, then the user's
 	env     []string         // the session's
 	sources []settingsSource // of settings, for a claude with these arguments
 }
@@ -83,10 +82,6 @@ func askVersion(claude, dir string, env environ) (version string, err error) {
 // skipVariable, if true, keeps Claude Code from writing a transcript.
 const skipVariable = "CLAUDE_CODE_SKIP_PROMPT_HISTORY"
 
-// simpleVariable, if true, keeps hooks from running. In a project's settings 2.1.200 heeds it, 2.1.280 does
-// not.
-const simpleVariable = "CLAUDE_CODE_SIMPLE"
-
 // refuse returns why nothing of the session would be reviewed, as far as arguments, variables and settings
 // tell: hooks do not run, or there is no conversation to review. A trial does not see these: it has neither
 // the project's settings nor a conversation.
@@ -112,12 +107,9 @@ func (t *trial) refuse() error {
 		hint := keyHint(t.dirs.configFile(), "unset it, or take it out of the provider's env")
 		return withHint(fmt.Errorf("%s is set: %s", skipVariable, forgetful), hint)
 	}
-	for i, s := range t.sources {
+	for _, s := range t.sources {
 		if isTrue(s.values["env."+skipVariable]) {
 			return s.fault("env."+skipVariable, "is set: "+forgetful, "remove it")
-		}
-		if i >= sourcesOfUser && olderThan(t.version, "2.1.280") && isTrue(s.values["env."+simpleVariable]) {
-			return s.fault("env."+simpleVariable, "is set: "+hookless, "remove it")
 		}
 	}
 	// Of these the first with a boolean decides (2.1.200, 2.1.330).
@@ -252,17 +244,14 @@ func (t *trial) clear(dir, answer string) {
 }
 
 // projectFolder returns the name of Claude Code's folder under projects for the sessions of a directory. It
-// is another one for a path of more than 200 characters.
+// is another one for a path of more than 200 characters, or with one that UTF-16 has in two units.
 func projectFolder(path string) string {
-	name := make([]byte, 0, len(path))
-	for _, unit := range utf16.Encode([]rune(path)) {
-		if unit < 128 && strings.ContainsRune(letters+digits, rune(unit)) {
-			name = append(name, byte(unit))
-		} else {
-			name = append(name, '-')
+	return strings.Map(func(r rune) rune {
+		if strings.ContainsRune(letters+digits, r) {
+			return r
 		}
-	}
-	return string(name)
+		return '-'
+	}, path)
 }
 
 // memoryFile returns the path of the file that, if it is there, remembers an answer: its name holds a

@@ -44,7 +44,7 @@ func TestTrialRefused(t *testing.T) {
 	const muted, unmuting = `{"disableAllHooks":true}`, `{"disableAllHooks":false}`
 	const users, local, managed = ".claude/settings.json", "../work/.claude/settings.local.json",
 		"managed.json"
-	const skips, simple = `{"env":{"CLAUDE_CODE_SKIP_PROMPT_HISTORY":"1"}}`, `{"env":{"CLAUDE_CODE_SIMPLE":"1"}}`
+	const skips = `{"env":{"CLAUDE_CODE_SKIP_PROMPT_HISTORY":"1"}}`
 	rows := []row{
 		{args: "--cloud=x", code: 2, names: "--supervisor with --cloud: "},
 		{args: "--remote|x", code: 2, names: "--supervisor with --remote: "},
@@ -69,10 +69,6 @@ func TestTrialRefused(t *testing.T) {
 			names: "unset it, or take it out of the provider's env:\n     ${EDITOR:-vi} "},
 		{args: "--settings|" + skips, code: 2,
 			names: "--settings: env.CLAUDE_CODE_SKIP_PROMPT_HISTORY is set"},
-
-		{project: simple, variable: "FAKE_CLAUDE_VERSION=2.1.200", code: 1,
-			names: "work/.claude/settings.json: env.CLAUDE_CODE_SIMPLE is set: claude would run no hooks"},
-		{project: simple, variable: "FAKE_CLAUDE_VERSION=2.1.280"},
 
 		// Of these the first with a boolean decides.
 		{project: muted, code: 1,
@@ -251,7 +247,7 @@ func TestTrial(t *testing.T) {
 	}
 	none := (&trial{dirs: dirs{here: "/p"}, args: []string{"--settings", "x", "--settings", ""}}).command()
 	expectEqual(t, "settings that are none", none[len(trialCall):], []string{"--settings", "", "/cost"})
-	for path, want := range map[string]string{"/a/b.c_1": "-a-b-c-1", "/文/é": "----", "/😀": "---"} {
+	for path, want := range map[string]string{"/a/b.c_1": "-a-b-c-1", "/文/é": "----"} {
 		expectIs(t, path, projectFolder(path), want)
 	}
 }
@@ -296,9 +292,9 @@ func TestTrialRemembered(t *testing.T) {
 		t.Helper()
 		l, got := box.plan(append([]string{"--supervisor", "-p", "hi"}, args...)...)
 		expectIs(t, what+": the exit code", got.code, 0)
-		_, err := os.Stat(l.trial.memoryFile())
+		_, err := os.Stat(l.memoryFile())
 		expectIs(t, what+": whether it is remembered", err == nil, isRemembered)
-		check(t, os.WriteFile(l.trial.memoryFile(), nil, 0o600))
+		check(t, os.WriteFile(l.memoryFile(), nil, 0o600))
 	}
 	start("the first", true)
 	start("the next", false)
