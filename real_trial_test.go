@@ -31,6 +31,10 @@ func TestRealClientTrialRefused(t *testing.T) {
 		if !olderThan(client.version, "2.1.330") { // which says on stderr what it has dropped
 			dropped = said + "These settings did not load, "
 		}
+		simpleCode, simpleSays := 0, ""
+		if olderThan(client.version, "2.1.280") { // the others do not heed it
+			simpleCode, simpleSays = 1, "env.CLAUDE_CODE_SIMPLE is set: claude would run no hooks"
+		}
 		for _, test := range []struct {
 			name, args, variable, settings, project string
 			code                                    int
@@ -60,6 +64,8 @@ func TestRealClientTrialRefused(t *testing.T) {
 			{"scrubbed, a key of settings", "", "CLAUDE_CODE_SUBPROCESS_ENV_SCRUB=1",
 				`{"env":{"ANTHROPIC_API_KEY":"` + sandboxKey + `"}}`, "", 0, ""},
 			{"simple", "", "CLAUDE_CODE_SIMPLE=1", "", "", 1, effect},
+			{"simple, of the project", "", "", "", `{"env":{"CLAUDE_CODE_SIMPLE":"1"}}`,
+				simpleCode, simpleSays},
 			{"no settings", "--settings=", "", "", "", 0, ""},
 			{"simple, of settings", "", "", `{"env":{"CLAUDE_CODE_SIMPLE":"1"}}`, "", 1, effect},
 			{"settings that are not there", "--settings nowhere.json", "", "", "", 1,

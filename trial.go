@@ -82,6 +82,10 @@ func askVersion(claude, dir string, env environ) (version string, err error) {
 // skipVariable, if true, keeps Claude Code from writing a transcript.
 const skipVariable = "CLAUDE_CODE_SKIP_PROMPT_HISTORY"
 
+// simpleVariable, if true, keeps hooks from running. In a project's settings 2.1.200 heeds it, 2.1.280 does
+// not.
+const simpleVariable = "CLAUDE_CODE_SIMPLE"
+
 // refuse returns why nothing of the session would be reviewed, as far as arguments, variables and settings
 // tell: hooks do not run, or there is no conversation to review. A trial does not see these: it has neither
 // the project's settings nor a conversation.
@@ -107,9 +111,12 @@ func (t *trial) refuse() error {
 		hint := keyHint(t.dirs.configFile(), "unset it, or take it out of the provider's env")
 		return withHint(fmt.Errorf("%s is set: %s", skipVariable, forgetful), hint)
 	}
-	for _, s := range t.sources {
+	for i, s := range t.sources {
 		if isTrue(s.values["env."+skipVariable]) {
 			return s.fault("env."+skipVariable, "is set: "+forgetful, "remove it")
+		}
+		if i >= sourcesOfUser && olderThan(t.version, "2.1.280") && isTrue(s.values["env."+simpleVariable]) {
+			return s.fault("env."+simpleVariable, "is set: "+hookless, "remove it")
 		}
 	}
 	// Of these the first with a boolean decides (2.1.200, 2.1.330).

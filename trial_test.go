@@ -44,7 +44,7 @@ func TestTrialRefused(t *testing.T) {
 	const muted, unmuting = `{"disableAllHooks":true}`, `{"disableAllHooks":false}`
 	const users, local, managed = ".claude/settings.json", "../work/.claude/settings.local.json",
 		"managed.json"
-	const skips = `{"env":{"CLAUDE_CODE_SKIP_PROMPT_HISTORY":"1"}}`
+	const skips, simple = `{"env":{"CLAUDE_CODE_SKIP_PROMPT_HISTORY":"1"}}`, `{"env":{"CLAUDE_CODE_SIMPLE":"1"}}`
 	rows := []row{
 		{args: "--cloud=x", code: 2, names: "--supervisor with --cloud: "},
 		{args: "--remote|x", code: 2, names: "--supervisor with --remote: "},
@@ -69,6 +69,10 @@ func TestTrialRefused(t *testing.T) {
 			names: "unset it, or take it out of the provider's env:\n     ${EDITOR:-vi} "},
 		{args: "--settings|" + skips, code: 2,
 			names: "--settings: env.CLAUDE_CODE_SKIP_PROMPT_HISTORY is set"},
+
+		{project: simple, variable: "FAKE_CLAUDE_VERSION=2.1.200", code: 1,
+			names: "work/.claude/settings.json: env.CLAUDE_CODE_SIMPLE is set: claude would run no hooks"},
+		{project: simple, variable: "FAKE_CLAUDE_VERSION=2.1.280"},
 
 		// Of these the first with a boolean decides.
 		{project: muted, code: 1,
