@@ -12,8 +12,10 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"syscall"
+	"time"
 )
 
 // A checkup is one run of ccc doctor in a project. Its checks are methods: each prints what is wrong with one
@@ -174,7 +176,29 @@ func (c *checkup) checkHooks() string {
 		err := fmt.Errorf("/supervisor is a command of your own and goes to the model: %s", theirs)
 		return c.fault(warning, err, "switch with ccc supervisor-mode on, off or observe")
 	}
-	return path + " calls " + installed.programs[0]
+	return fmt.Sprintf("%s calls %s, %s", path, installed.programs[0], lastHook(d.state))
+}
+
+// lastHook returns when a hook last recorded a prompt or a review, by the clock here, of all sessions that
+// have a timeline.
+func lastHook(state stateDir) string {
+	times := []time.Time{{}}
+	ids, _ := state.sessions() // a fault of that directory is another check's
+	for _, id := range ids {
+		if h, err := state.session(id).readHistory(); err == nil {
+			times = append(times, h.lastPrompt())
+			for _, r := range h.Reviews {
+				if !r.occasion().isByHand {
+					times = append(times, r.Begun)
+				}
+			}
+		}
+	}
+	last := slices.MaxFunc(times, time.Time.Compare)
+	if last.IsZero() {
+		return "which no supervised session has called yet"
+	}
+	return "last called " + last.Local().Format("2006-01-02 15:04")
 }
 
 // checkTrial checks that claude runs the hooks, as a launch without arguments does, whatever is remembered.

@@ -58,12 +58,35 @@ func TestDoctorWell(t *testing.T) {
 		t.Errorf("it says\n%s", got.stdout)
 	}
 	expectIn(t, "doctor", got.stdout, "ok       configuration: "+box.home+"/.claude/ccc.json\n", "ok       provider: kimi\n", "ok       hooks tried: claude runs them\n", "ok       state directory: "+box.home+"/.claude/ccc\n",
-		"ok       hooks: "+box.home+"/.claude/settings.json calls "+box.program()+"\n", "ok       claude: "+filepath.Dir(box.program())+"/claude, version 2.1.332\n", "version 2.1.332", fmt.Sprintf("built-in, %d bytes", len(defaultPrompt.zh)))
+		"ok       hooks: "+box.home+"/.claude/settings.json calls "+box.program()+", which no supervised session has called yet\n", "ok       claude: "+filepath.Dir(box.program())+"/claude, version 2.1.332\n", "version 2.1.332", fmt.Sprintf("built-in, %d bytes", len(defaultPrompt.zh)))
 	if !strings.HasSuffix(got.stdout, "\nNothing has to be fixed. To start: ccc --supervisor\n") {
 		t.Errorf("it ends %s", got.stdout)
 	}
 	expectEqual(t, "the files", box.files(), before)
 	expectIs(t, "what claude was started with", box.read("../fake/agent-1.args"), "")
+}
+
+// Doctor prints when a hook was called last, of whichever session; ccc review is none.
+func TestDoctorLastHook(t *testing.T) {
+	box := newDoctorBox(t)
+	at := func(minute int) time.Time { return time.Date(2026, 11, 3, 17, minute, 0, 0, time.Local) }
+	steps := []struct {
+		session string
+		last    record
+		want    string
+	}{
+		{"a", record{Time: at(59), Kind: kindBegin, Event: eventReview, Review: "1"}, ", which no supervised session has called yet"},
+		{"b", record{Time: at(20), Kind: kindPrompt, Prompt: "fix it"}, ", last called 2026-11-03 17:20"},
+		{"c", record{Time: at(30), Kind: kindBegin, Event: eventStop, Review: "1"}, ", last called 2026-11-03 17:30"},
+		{"d", record{Time: at(40), Kind: kindBegin, Event: eventPreToolUse, Review: "1"}, ", last called 2026-11-03 17:40"},
+		{"e", record{Time: at(35), Kind: kindPrompt, Prompt: "and that"}, ", last called 2026-11-03 17:40"},
+	}
+	for _, step := range steps {
+		box.timelineOf(step.session, step.last)
+		if got := box.ccc("doctor"); !strings.Contains(got, "calls "+box.program()+step.want+"\n") {
+			t.Errorf("after %s: no %q in\n%s", step.session, step.want, got)
+		}
+	}
 }
 
 // The settings on claude's command line are the session's alone: a reviewer with a provider of its own is not given them.
