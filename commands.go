@@ -192,8 +192,8 @@ SUPERVISOR.md (the reviewer's instructions, yours to edit), ccc/ (state, log).
 %s
 Example, for ccc --supervisor kimi; the token is taken from your environment:
 ` + exampleProvider + `
-Variables: CCC_CONFIG_DIR, the directory of ccc.json and SUPERVISOR.md;
-CCC_WORK_DIR, that of the state, ccc/; CCC_CLAUDE, the claude to run;
+Variables: CCC_CONFIG_DIR, where ccc.json, SUPERVISOR.md and ccc/ (state) are;
+CCC_WORK_DIR, where ccc/ is instead; CCC_CLAUDE, the claude to run;
 CCC_SUPERVISOR=1, as --supervisor; NO_COLOR.
 `
 	exampleProvider = `{"providers": {"kimi": {"env": {

@@ -40,7 +40,11 @@ func (r review) decide(inSession bool) any {
 		answer = toolDecision("allow", r.Feedback)
 	}
 	if inSession && r.Verdict != verdictCancelled && r.Verdict != "" {
-		maps.Copy(answer, systemMessage(r.message()))
+		text := r.message()
+		if r.unrecorded {
+			text += "\n" + say(notRecorded)
+		}
+		maps.Copy(answer, systemMessage(text))
 	}
 	if len(answer) == 0 {
 		return nil

@@ -12,7 +12,6 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
-	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -165,6 +164,7 @@ func (c *checkup) checkHooks() string {
 	}
 	for _, program := range installed.programs {
 		if at, err := exec.LookPath(program); err != nil {
+			c.isInstalled = false // there is nothing to try
 			err = fmt.Errorf("%s calls a program that can't be run: %w", path, err)
 			return c.fault(problem, err, relaunch)
 		} else if !sameFile(at, d.self) {
@@ -179,26 +179,21 @@ func (c *checkup) checkHooks() string {
 	return fmt.Sprintf("%s calls %s, %s", path, installed.programs[0], lastHook(d.state))
 }
 
-// lastHook returns when a hook last recorded a prompt or a review, by the clock here, of all sessions that
-// have a timeline.
+// lastHook returns when a supervised session called a hook last, by the clock here, as the log has it.
 func lastHook(state stateDir) string {
-	times := []time.Time{{}}
-	ids, _ := state.sessions() // a fault of that directory is another check's
-	for _, id := range ids {
-		if h, err := state.session(id).readHistory(); err == nil {
-			times = append(times, h.lastPrompt())
-			for _, r := range h.Reviews {
-				if !r.occasion().isByHand {
-					times = append(times, r.Begun)
-				}
+	last := ""
+	for _, path := range []string{state.logFile() + ".1", state.logFile()} {
+		_ = readLines(path, func(line []byte) { // a fault of that file is another check's
+			if at, what, _ := strings.Cut(string(line), " "); strings.HasPrefix(what, hookSubcommand+" invoked") {
+				last = at
 			}
-		}
+		})
 	}
-	last := slices.MaxFunc(times, time.Time.Compare)
-	if last.IsZero() {
+	at, err := time.Parse(time.RFC3339, last)
+	if err != nil {
 		return "which no supervised session has called yet"
 	}
-	return "last called " + last.Local().Format("2006-01-02 15:04")
+	return "last called " + at.Local().Format("2006-01-02 15:04")
 }
 
 // checkTrial checks that claude runs the hooks, as a launch without arguments does, whatever is remembered.
@@ -214,7 +209,7 @@ func (c *checkup) checkTrial() (well string) {
 		err = c.trial.run(context.Background(), func() {})
 	}
 	if errors.As(err, new(untriable)) {
-		return c.fault(warning, fmt.Errorf("they could not be: %w", err), "")
+		return c.fault(warning, fmt.Errorf("they could not be: %w", err), otherClaude(c.dirs.env))
 	} else if err != nil {
 		return c.fault(problem, err, keyHint(c.dirs.configFile(), "take that out of claude_args"))
 	}
@@ -231,13 +226,28 @@ func (c *checkup) checkPrompt() string {
 
 // checkStateDirectory checks that hooks can write to it, or create it.
 func (c *checkup) checkStateDirectory() string {
-	state := c.dirs.state
-	for _, path := range []string{nearestThere(string(state)), state.logFile()} {
-		if err := syscall.Access(path, mayWrite); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	state := string(c.dirs.state)
+	for _, path := range []string{nearestThere(state), c.dirs.state.logFile()} {
+		err := syscall.Access(path, mayWrite)
+		if err == nil && path == state {
+			err = tryWriting(state)
+		}
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return c.fault(problem, fmt.Errorf("writing to %s: %w", path, err), fileHint(path, err))
 		}
 	}
-	return string(state)
+	return state
+}
+
+// tryWriting writes a file to the directory, which a full disk does not let it, and removes the file.
+func tryWriting(dir string) error {
+	f, err := os.CreateTemp(dir, ".ccc-doctor-")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name())
+	_, err = f.Write(make([]byte, 1<<16))
+	return errors.Join(err, f.Close())
 }
 
 // checkCopies checks whether copies can be made and hold, as each review does.

@@ -66,25 +66,25 @@ func TestDoctorWell(t *testing.T) {
 	expectIs(t, "what claude was started with", box.read("../fake/agent-1.args"), "")
 }
 
-// Doctor prints when a hook was called last, of whichever session; ccc review is none.
+// Doctor prints when a supervised session called a hook last, also where the log has been put aside since.
 func TestDoctorLastHook(t *testing.T) {
 	box := newDoctorBox(t)
-	at := func(minute int) time.Time { return time.Date(2026, 11, 3, 17, minute, 0, 0, time.Local) }
-	steps := []struct {
-		session string
-		last    record
-		want    string
-	}{
-		{"a", record{Time: at(59), Kind: kindBegin, Event: eventReview, Review: "1"}, ", which no supervised session has called yet"},
-		{"b", record{Time: at(20), Kind: kindPrompt, Prompt: "fix it"}, ", last called 2026-11-03 17:20"},
-		{"c", record{Time: at(30), Kind: kindBegin, Event: eventStop, Review: "1"}, ", last called 2026-11-03 17:30"},
-		{"d", record{Time: at(40), Kind: kindBegin, Event: eventPreToolUse, Review: "1"}, ", last called 2026-11-03 17:40"},
-		{"e", record{Time: at(35), Kind: kindPrompt, Prompt: "and that"}, ", last called 2026-11-03 17:40"},
+	const log = ".claude/ccc/hook-invocation.log"
+	line := func(minute int, what string) string {
+		return time.Date(2026, 11, 3, 17, minute, 0, 0, time.Local).Format(time.RFC3339) + " " + what + "\n"
 	}
-	for _, step := range steps {
-		box.timelineOf(step.session, step.last)
+	for _, step := range []struct{ name, aside, log, want string }{
+		{"no log", "", "", ", which no supervised session has called yet"},
+		{"no hook", "", line(59, "switched mode=on") + line(59, "review ended error=\"supervisor-hook invoked \""), ", which no supervised session has called yet"},
+		{"hooks", "", line(20, "supervisor-hook invoked session_id=a event=Stop") + line(40, "supervisor-hook invoked session_id=b event=Stop") + line(50, "review ended"),
+			", last called 2026-11-03 17:40"},
+		{"put aside", line(30, "supervisor-hook invoked session_id=a event=Stop"), line(50, "review ended"), ", last called 2026-11-03 17:30"},
+		{"both", line(30, "supervisor-hook invoked session_id=a event=Stop"), line(35, "supervisor-hook invoked session_id=a event=Stop"), ", last called 2026-11-03 17:35"},
+	} {
+		box.write(log, 0o600, step.log)
+		box.write(log+".1", 0o600, step.aside)
 		if got := box.ccc("doctor"); !strings.Contains(got, "calls "+box.program()+step.want+"\n") {
-			t.Errorf("after %s: no %q in\n%s", step.session, step.want, got)
+			t.Errorf("%s: no %q in\n%s", step.name, step.want, got)
 		}
 	}
 }

@@ -34,6 +34,7 @@ func TestFaultDisk(t *testing.T) {
 			}
 			expectEnd(t, "the stop", box.stop(""), 0, blockNotYet, want)
 			box.expectBounded(1)
+			expectIn(t, "doctor", box.run(60*time.Second, "", "ccc", "doctor").stdout, "problem  state directory: writing to "+dir, want)
 		})
 	}
 }

@@ -58,6 +58,18 @@ func TestFaultOutputUnwritable(t *testing.T) {
 	box.expectBounded(3)
 }
 
+// In the session the user reads that not all of a review could be recorded: stderr of a hook is not shown there.
+func TestFaultUnrecordedInSession(t *testing.T) {
+	for name, path := range map[string]string{"the output": outputPath, "the timeline": eventsPath} {
+		box := newHookBox(t)
+		box.inSession()
+		expectNotIn(t, "a stop", box.stop("").stdout, notRecorded.zh)
+		check(t, os.Remove(filepath.Join(box.home, path)))
+		box.write(path+"/x", 0o600, "")
+		expectIn(t, name+" can't be written", box.stop(`"stop_hook_active":true`).stdout, `"decision":"block"`, notRecorded.zh)
+	}
+}
+
 func TestFaultConfigBrokenInSession(t *testing.T) {
 	box := newHookBox(t)
 	box.write(".claude/ccc.json", 0o600, "{")

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -158,6 +159,28 @@ func TestInheritedMark(t *testing.T) {
 	got := box.run(30*time.Second, "", "ccc", "--supervisor", "-p", "hello")
 	if env := box.environment("agent-1"); got.code != 0 || strings.Contains(env, "CLAUDECODE=") || !strings.Contains(box.log(), "verdict=allow") {
 		t.Errorf("%+v\n%s", got, env)
+	}
+}
+
+// A state that can't be used leaves the last switch as the timeline has it.
+func TestSwitchWithoutState(t *testing.T) {
+	for name, spoil := range map[string]func(path string) error{
+		"corrupt":     func(path string) error { return os.WriteFile(path, []byte("{"), 0o600) },
+		"a directory": func(path string) error { return errors.Join(os.Remove(path), os.Mkdir(path, 0o700)) },
+	} {
+		for _, launched := range []bool{false, true} {
+			box := newHookBox(t)
+			box.inSession()
+			word := "off"
+			if !launched {
+				box.vars, word = setEnv(box.vars, "CCC_SUPERVISOR", ""), "on"
+			}
+			box.submit("/supervisor " + word)
+			check(t, spoil(filepath.Join(box.home, statePath)))
+			got := box.stop("")
+			expectIs(t, fmt.Sprint(name, ", switched ", word, ": is reviewed"), strings.Contains(got.stderr, "开始执行"), !launched)
+			expectIs(t, fmt.Sprint(name, ", switched ", word, ": an error"), strings.Contains(got.stderr, statePath), !launched)
+		}
 	}
 }
 

@@ -350,7 +350,7 @@ func (s *story) writeEnd(r *review) {
 	for _, call := range r.did.unrecorded() {
 		s.writeFact(leadTools, unbroken(doing(call)))
 	}
-	if isApproved && !r.hasLooked() {
+	if len(r.did.Runs) == 0 && r.withoutVerdict() == "" && !r.lacksCopy() {
 		s.writeFact(words{}, r.verdictBasis())
 	}
 	s.writeFact(leadNoCopy, r.NoCopy)
@@ -386,7 +386,7 @@ func ran(r step) string {
 		script, end = cutLines(script, scriptLines/2, scriptLines/2), "\n→ "
 	}
 	text := cutMiddle(script, 2000) + end + r.runEnd()
-	if why := r.Error; why != "" { // ccc's own words, for 124 and 125
+	if why := r.cccError(); why != "" {
 		text += ": " + cutMiddle(oneLine(why), 200)
 	}
 	printed := cutLines(strings.TrimSpace(r.Output), 0, outputLines)

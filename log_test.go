@@ -501,15 +501,15 @@ func TestLogEnds(t *testing.T) {
 	}{
 		"approved": {[]any{begun, end(verdictAllow, func(r *record) { r.Error = "" })},
 			" approved\n    only the conversation and the changes were read\n    for you  words\n"},
-		"approved, and read":    {[]any{begun, call("Read(/p/a)"), approved}, " approved\n"},
+		"approved, and read":    {[]any{begun, call("Read(/p/a)"), approved}, " approved\n    only files were read, nothing was run\n"},
 		"approved, one of each": {[]any{begun, call("Read(/p/a)"), loggedRun("true"), approved}, " approved\n"},
 		"approved, and read none": {[]any{begun, call("Read(/p/a)"), failedCall, call("ToolSearch"), approved},
 			" approved\n    only the conversation and the changes were read\n"},
 		"not seen": {[]any{begun, call("Read(/p/a)"),
 			loggedEnd(outcome{Verdict: verdictAllow}, func(r *record) { r.Unseen = "git is slow" })},
-			" approved\n    no look  git is slow\n"},
+			" approved\n    only files were read, nothing was run\n    no look  git is slow\n"},
 		"sent back": {[]any{begun, end(verdictBlock, func(r *record) { r.Error = "" })},
-			" sent back\n    feedback words\n"},
+			" sent back\n    only the conversation and the changes were read\n    feedback words\n"},
 		"no verdict": {[]any{begun, end(verdictBlock, func(r *record) { r.NoVerdict, r.Error = true, "" })},
 			" sent back\n    " + withoutVerdict.en + "\n    feedback words\n"},
 		"withheld": {[]any{begun, end(verdictBlock, func(r *record) { r.NoVerdict, r.Withheld, r.Error = true, true, "" })},
@@ -528,20 +528,20 @@ func TestLogEnds(t *testing.T) {
 			end(verdictFailed, func(r *record) { r.Event, r.Feedback = eventPreToolUse, "" })},
 			" not reviewed\n    reason   why\n    " + questionPassed.en + "\n"},
 		"a question answered": {[]any{end(verdictBlock, func(r *record) { r.Event, r.Error = eventPreToolUse, "" })},
-			" sent back\n    feedback words\n"},
+			" sent back\n    only the conversation and the changes were read\n    feedback words\n"},
 		"a run that is not known": {[]any{begun, call("Bash(/x/ccc try 'go test')"), call("Bash(/x/ccc try 'go vet')"),
 			loggedRun("go test"), end(verdictBlock, func(r *record) { r.Error = "" })},
 			" sent back\n    called   go vet\n    feedback words\n"},
 		"other rules": {[]any{begun,
 			end(verdictBlock, func(r *record) { r.PromptSource, r.Error = "/p/SUPERVISOR.md", "" })},
-			" sent back\n    prompt   SUPERVISOR.md\n    feedback words\n"},
+			" sent back\n    prompt   SUPERVISOR.md\n    only the conversation and the changes were read\n    feedback words\n"},
 		"what it cost": {[]any{begun,
 			end(verdictBlock, func(r *record) { r.DurationSeconds, r.CostUSD, r.Error = 5, 0.25, "" })},
-			" sent back\n    5.0s · $0.25\n    feedback words\n"},
+			" sent back\n    5.0s · $0.25\n    only the conversation and the changes were read\n    feedback words\n"},
 		"no copy, and its cure": {[]any{begun, loggedEnd(outcome{Verdict: verdictAllow}, func(r *record) {
 			r.NoCopy = "no namespaces\nwith so many words: " + strings.Repeat("word ", 20) +
 				"\nsudo " + strings.Repeat("long ", 30) + "end"
-		})}, " approved\n    nothing was run: no copy can be made here (ccc doctor)\n    no copy  no namespaces\n" +
+		})}, " approved\n    no copy  no namespaces\n" +
 			"             with so many words: " + strings.Repeat("word ", 14) + "word\n" +
 			"             word word word word word\n" +
 			"             sudo " + strings.Repeat("long ", 30) + "end\n"},
@@ -627,6 +627,10 @@ func TestLogRuns(t *testing.T) {
 	expectIs(t, "a run that did not take place", ran(failed.step()), title+"… "+strings.Repeat("x", 600))
 	failed.Output = "1\n2\n3\n4\n5\n6\n7\n8\n9\n10"
 	expectIs(t, "one with more lines", ran(failed.step()), title+"……（省略 2 行）……\n3\n4\n5\n6\n7\n8\n9\n10")
+	for theirs, want := range map[string]string{endedAtTimeout + "1s": "到 1s 的时限，已结束", noCopyMade + "no\nspace": "建不了副本：no space"} {
+		failed.Error, failed.Output = theirs, ""
+		expectIs(t, theirs, ran(failed.step()), "go test → 退出码 125 · 1.0 秒: "+want+"\n")
+	}
 	script := record{Command: strings.Repeat("a\n", 21) + "b"}
 	expectIs(t, "a long script", ran(script.step()),
 		strings.Repeat("a\n", 10)+"……（省略 2 行）……\n"+strings.Repeat("a\n", 9)+"b\n→ 退出码 0 · 0.0 秒\n")

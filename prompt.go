@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -109,6 +110,9 @@ func (r reviewRequest) runningPart() string {
 		return say(sectionNoCopy, why)
 	}
 	text := say(sectionRunning, tryExample(r.tryCommand))
+	if runtime.GOOS == "darwin" {
+		text += "\n" + say(copyOnMac)
+	}
 	if r.compares {
 		text += "\n" + say(sectionCompare, compareExample(r.tryCommand))
 	}

@@ -87,6 +87,9 @@ func showReport(c *invocation, d dirs) error {
 		return failure{code: 3, err: err, hint: "ccc review"}
 	}
 	last, now := lastJudged(judged, d.env)
+	if last.isTakenBack() {
+		now.why += "\n" + say(newerRequest)
+	}
 	reviews = slices.DeleteFunc(reviews, func(s sessionReview) bool { return s.session != last.session })
 	r := report{of: say(reportOfOne, codeSpan(last.session)), verdict: last.verdictName(), now: now,
 		stories: changeStories(reviews)}
@@ -241,8 +244,8 @@ func (r report) runParts(s *changeStory) (parts []string) {
 				commands = append(commands, run.Command)
 			}
 			ended := "- " + joined(review.reviewTitle(), run.runEnd())
-			if run.Error != "" { // ccc's own words, for 124 and 125
-				ended = joined(ended, codeSpan(run.Error))
+			if why := run.cccError(); why != "" {
+				ended = joined(ended, codeSpan(why))
 			}
 			newest := []string{ended}
 			if printed := strings.TrimSpace(run.Output); printed != "" {

@@ -213,13 +213,13 @@ func TestReportRuns(t *testing.T) {
 	story := &changeStory{reviews: []sessionReview{
 		review(1, record{Command: "test", ExitCode: code(1), Output: "FAIL\n"}, record{Command: "silent", ExitCode: code(0), Output: " \n"}),
 		review(2, record{Command: "test", ExitCode: code(2)}, record{Command: "test", ExitCode: code(0), Output: "ok\n"}),
-		review(3, record{Command: "long", ExitCode: code(124), Output: "...", outcome: outcome{Error: "the time `is` up"}}),
+		review(3, record{Command: "long", ExitCode: code(124), Output: "...", outcome: outcome{Error: endedAtTimeout + "`1s`"}}),
 	}}
 	const fold = "<details><summary>the end of its output, earlier runs</summary>\n\n"
 	expectIs(t, "the runs", strings.Join(report{}.runParts(story), "\n--\n"), "```sh\ntest\n```\n\n- Review 2/9 · exit 0 · 0.0s\n\n"+fold+
 		"```\nok\n```\n\n- Review 2/9 · exit 2 · 0.0s\n\n- Review 1/9 · exit 1 · 0.0s\n\n```\nFAIL\n```\n\n</details>\n--\n"+
 		"```sh\nsilent\n```\n\n- Review 1/9 · exit 0 · 0.0s\n--\n"+
-		"```sh\nlong\n```\n\n- Review 3/9 · exit 124 · 0.0s · `the time 'is' up`\n\n"+fold+"```\n...\n```\n\n</details>")
+		"```sh\nlong\n```\n\n- Review 3/9 · exit 124 · 0.0s · `ended at the timeout of '1s'`\n\n"+fold+"```\n...\n```\n\n</details>")
 	expectIn(t, "the runs, cut", report{output: 3}.runParts(story)[0], "```\n… AIL\n```", "```\nok\n```")
 }
 

@@ -29,6 +29,8 @@ type supervision struct {
 	launched bool         // ccc launched the session's client supervised
 	client   int          // the nearest process above that is no shell: Claude Code; 0 if unknown
 	present  func() mode  // returns the session's mode, as of now
+
+	unrecorded bool // a line of the timeline, or the reviewer's output, could not be written
 }
 
 // reviewLimit returns how many reviews a request has. In a session Claude Code's own limit counts too. The
@@ -103,6 +105,7 @@ func (s *supervision) review(ctx context.Context, r review, request reviewReques
 		call.env = setEnv(call.env, tryVariable, of)
 	}
 	if output, err := openOutput(path); err != nil {
+		s.unrecorded = true
 		s.warn("opening the reviewer's output", err)
 	} else {
 		defer output.Close()
@@ -136,7 +139,11 @@ func (s *supervision) prepare(ctx context.Context, prompt string, request *revie
 	if call, err = s.plan(ctx, prompt, request); err != nil {
 		stop()
 	}
-	if judged = <-before; err != nil {
+	judged = <-before
+	if err == nil {
+		err = context.Cause(ctx) // which is no reason why there is no copy, or no look
+	}
+	if err != nil {
 		return nil, judged, err
 	}
 	judged.byHand = byHand
@@ -192,6 +199,7 @@ func (s *supervision) endReview(r review, err error) review {
 	}
 	s.logEnd(r)
 	s.warn("sweeping the state directory", s.session.dir.sweep())
+	r.unrecorded = s.unrecorded
 	return r
 }
 
@@ -351,7 +359,8 @@ func (r *reviewRequest) offerCopy(ctx context.Context, c *reviewerCall, ccc stri
 	}
 	if err != nil {
 		f := failureOf(err)
-		r.noCopy = strings.TrimSpace(oneLine(f.err.Error()) + "\n" + f.hint)
+		why := strings.TrimPrefix(oneLine(f.err.Error()), noCopyMade)
+		r.noCopy = strings.TrimSpace(why + "\n" + f.hint)
 		return
 	}
 	r.tryCommand = shellQuote(ccc) + " " + trySubcommand
@@ -396,7 +405,9 @@ func (s *supervision) untilEnded(timeout time.Duration, late error) (context.Con
 // record adds the entry to the timeline.
 func (s *supervision) record(e entry) {
 	e.Project = s.project
-	s.warn("writing the timeline", s.session.append(e))
+	err := s.session.append(e)
+	s.unrecorded = s.unrecorded || err != nil
+	s.warn("writing the timeline", err)
 }
 
 // print writes progress for people to stderr.

@@ -1279,6 +1279,16 @@ func TestHookEndedBySwitch(t *testing.T) {
 	expectIs(t, "its end", context.Cause(ctx), error(errSwitchedOff))
 }
 
+// What ends a review while it is prepared is its reason, and no reason why there is no copy, or no look.
+func TestPrepareEnded(t *testing.T) {
+	h := testHook(t, eventStop)
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(errSwitchedOff)
+	ended := h.review(ctx, review{Event: eventStop}, reviewRequest{tree: h.project, here: h.project})
+	expectIs(t, "the verdict", ended.Verdict, verdictCancelled)
+	expectIs(t, "the reason, no copy, and no look", ended.Error+"|"+ended.NoCopy+"|"+ended.Seen.Unseen, errSwitchedOff.Error()+"||")
+}
+
 // What a prompt of the user's is answered with, what it sets back, and what is recorded of it.
 func TestHookPrompted(t *testing.T) {
 	speaking(t, "zh")

@@ -44,22 +44,26 @@ func (m *mode) UnmarshalJSON(text []byte) error {
 
 var errCorrupt = errors.New("the file is corrupt")
 
-// readState returns the state of the session. Where it has none, or with an error, it returns a new one. The
-// error is errCorrupt for a file that makes no sense.
+// readState returns the state of the session. Where it has none, or with an error, it returns a new one, which
+// with an error has the last switch of the timeline. The error is errCorrupt for a file that makes no sense.
 func (s sessionFiles) readState() (sessionState, error) {
 	fresh := sessionState{SessionID: s.id, CreatedAt: now()}
 	text, err := os.ReadFile(s.stateFile())
 	if errors.Is(err, fs.ErrNotExist) {
 		return fresh, nil
 	}
-	if err != nil {
-		return fresh, err
-	}
 	var state sessionState
-	if json.Unmarshal(text, &state) != nil || state.SessionID != s.id || state.Count < 0 {
-		return fresh, fmt.Errorf("%s: %w", s.stateFile(), errCorrupt)
+	if err == nil && (json.Unmarshal(text, &state) != nil || state.SessionID != s.id || state.Count < 0) {
+		err = fmt.Errorf("%s: %w", s.stateFile(), errCorrupt)
 	}
-	return state, nil
+	if err == nil {
+		return state, nil
+	}
+	h, _ := s.readHistory()
+	if n := len(h.Switches); n > 0 {
+		fresh.Enabled, fresh.SwitchedAt = h.Switches[n-1].Mode, h.Switches[n-1].at
+	}
+	return fresh, err
 }
 
 // update changes the state of the session under the lock. A corrupt file is kept as .bad and the session

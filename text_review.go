@@ -70,6 +70,11 @@ var (
 			"something of this machine, nothing of the agent's work. A rename between /tmp and the project " +
 			"fails with EXDEV, chgrp to a supplementary group fails, and what the agent's background tasks " +
 			"change meanwhile is seen."}
+	copyOnMac = words{ // items of the list above
+		"- 这台机器是 macOS：脚本从副本里的项目目录开始，副本的路径与原来不同，HOME 是空的，127.0.0.1 也连不上。" +
+			"因此失败的，不说明 Agent 的工作。",
+		"- This is macOS: a script begins in the copy of the project, whose path is another one; HOME is " +
+			"empty, and nothing answers at 127.0.0.1. What fails by that says nothing of the agent's work."}
 	sectionCompare = words{ // compareExample; the last item of the list above
 		"- 失败是不是原来就有，同一次运行里撤掉改动、重新构建（git 不动被忽略的文件）再跑一遍就知道；报错相同才是同一个失败。" +
 			"BASE 换成“本次改动”里的那个提交：\n\n```sh\n%s\n```",

@@ -112,10 +112,13 @@ func lastBytes(text string, most int) string {
 	return strings.ToValidUTF8(text[max(0, len(text)-most):], "")
 }
 
+// Errors of ccc try begin so; views have these words in the reader's language.
+const noCopyMade, endedAtTimeout = "no copy can be made: ", "ended at the timeout of "
+
 // noCopy is the error for no copy because of err, whose hint it keeps.
 func noCopy(err error) error {
 	f := failureOf(err)
-	return withHint(fmt.Errorf("no copy can be made: %w", f.err), f.hint)
+	return withHint(fmt.Errorf(noCopyMade+"%w", f.err), f.hint)
 }
 
 // A tryPlan is what a copy is to be.
@@ -183,7 +186,7 @@ func (plan *tryPlan) run(ctx context.Context, timeout time.Duration) (code int, 
 	defer cancel(nil) // kills what starts only later
 	late := time.AfterFunc(timeout+tryPatience, func() {
 		defer exitOnPanic()
-		cancel(fmt.Errorf("ended at the timeout of %v", timeout))
+		cancel(fmt.Errorf(endedAtTimeout+"%v", timeout))
 	})
 	defer late.Stop()
 	var isReady atomic.Bool

@@ -958,7 +958,7 @@ func TestTryNoCopy(t *testing.T) {
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatal(err, string(out))
 	}
-	box.expectNoCopy(t, "no copy can be made: ")
+	box.expectNoCopy(t, "starting a process in new namespaces: ")
 	got := box.run(20*time.Second, "", "ccc", "try", "COLUMNS=1000 ccc doctor | grep -A9 copies")
 	warning, fix, _ := strings.Cut(got.stdout, "\n")
 	if !strings.HasPrefix(warning, "warning  copies: no copy can be made: ") {

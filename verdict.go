@@ -31,9 +31,12 @@ func showVerdict(c *invocation, d dirs) error {
 		return err
 	}
 	word, lines := answerNone, []string{say(nobodyHere, pathFrom("", treeOf(d.here).Top))}
-	if n := len(stops); n > 0 && !stops[n-1].isTakenBack() {
+	if n := len(stops); n > 0 {
 		last, a := lastJudged(stops, d.env)
 		word, lines = a.word, last.reasonLines(a)
+		if stops[n-1].isTakenBack() {
+			word = answerNone
+		}
 	}
 	fmt.Println(word)
 	code, isKnown := verdictCodes[word]
