@@ -66,6 +66,7 @@ type report struct {
 	of      string // the session and the change, in a sentence
 	verdict string // of the last review, in words
 	now     answer // of that
+	isOver  bool   // a newer prompt has taken it back
 	stories []*changeStory
 	output  int // the most characters of an output
 }
@@ -87,12 +88,9 @@ func showReport(c *invocation, d dirs) error {
 		return failure{code: 3, err: err, hint: "ccc review"}
 	}
 	last, now := lastJudged(judged, d.env)
-	if last.isTakenBack() {
-		now.why += "\n" + say(newerRequest)
-	}
 	reviews = slices.DeleteFunc(reviews, func(s sessionReview) bool { return s.session != last.session })
 	r := report{of: say(reportOfOne, codeSpan(last.session)), verdict: last.verdictName(), now: now,
-		stories: changeStories(reviews)}
+		isOver: last.isTakenBack(), stories: changeStories(reviews)}
 	if len(c.operands) == 0 {
 		r.of = say(reportOfHere, codeSpan(last.session))
 		isLast := func(s sessionReview) bool { return s.ID == last.ID }
@@ -157,6 +155,9 @@ func (r report) pageParts() []string {
 	parts := []string{"## " + say(reportTitle, title)}
 	if r.now.why != "" && r.now.word != verdictBlock { // feedback is quoted below
 		parts = append(parts, quoted("", r.now.why))
+	}
+	if r.isOver {
+		parts = append(parts, say(newerRequest))
 	}
 	parts = append(parts, "- "+r.of+r.reviewerLine()+"\n- "+say(reportNoProof))
 	for _, story := range r.stories {
