@@ -70,7 +70,7 @@ type changedPath struct {
 // A judgedChange is what a review judges.
 type judgedChange struct {
 	look                   // Unseen is why the change is not known
-	how         string     // a key of changeBegins: how it is known where it begins
+	how         string     // a key of changeBegins: by what its beginning is known
 	base        string     // the commit there, with which git compares; "" is the empty tree
 	differed    pathStates // these paths differed from it already when the change began
 	byHand      bool       // the user has asked for the review
@@ -109,7 +109,7 @@ func takeChange(
 	return c
 }
 
-// begin adds where the change begins that starts at start. Without a look that can be compared it is the
+// begin sets where the change begins. Without a look that can be compared it is the
 // commit that was checked out then, and where HEAD's log does not have that, the merge base of HEAD and the
 // look's.
 func (c *judgedChange) begin(s *snapshot, start changeStart) {

@@ -84,7 +84,10 @@ func (l look) compare(env []string) (c comparison, err error) {
 		return c, err
 	}
 	changed := l.Paths.changedTo(present, l.Top)
-	shared := s.onRemotes(l.Head, now.Head, s.known["MERGE_HEAD"])
+	var shared []string
+	if len(changed) > 0 {
+		shared = s.onRemotes(l.Head, now.Head, s.known["MERGE_HEAD"])
+	}
 	for _, path := range slices.Sorted(maps.Keys(changed)) {
 		switch {
 		case s.isFromRemote(path, l.Head, shared):

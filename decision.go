@@ -41,8 +41,8 @@ func (r review) decide(inSession bool) any {
 	}
 	if inSession && r.Verdict != verdictCancelled && r.Verdict != "" {
 		text := r.message()
-		if r.unrecorded {
-			text += "\n" + say(notRecorded)
+		if r.lost != nil {
+			text += "\n" + say(notRecorded, r.lost)
 		}
 		maps.Copy(answer, systemMessage(text))
 	}

@@ -82,7 +82,8 @@ func TestDemoWithoutCopies(t *testing.T) {
 		}
 		said := strings.Split(text, "|")
 		expectIn(t, language, got.stdout, append(said, demoInHome.in(language), "· sh slug.sh", "· sh slug_test.sh")...)
-		expectIs(t, language+": receipts", strings.Count(got.stdout, said[2]+"\n"), 2)
+		// Of each of the four reviews the log, and of the wide demo's two the receipt: the narrow one's are broken.
+		expectIs(t, language+": that nothing was run in a copy", strings.Count(got.stdout, said[2]+"\n"), 6)
 		if !strings.HasSuffix(got.stdout, "ccc --supervisor\n") {
 			t.Errorf("%s: it ends or leaves %q", language, got.stdout)
 		}

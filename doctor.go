@@ -110,7 +110,9 @@ func (c *checkup) checkProviders() string {
 	}
 	conflicts := providerConflicts(c.dirs, c.sources, env, c.provider, c.config.withoutProvider())
 	sources, reviewer := readSources(c.dirs, c.config, nil), c.config.Providers[reviewersName]
-	conflicts = append(conflicts, providerConflicts(c.dirs, sources, env, reviewer, withoutReviewers)...)
+	if reviewer != c.provider {
+		conflicts = append(conflicts, providerConflicts(c.dirs, sources, env, reviewer, withoutReviewers)...)
+	}
 	for _, conflict := range conflicts {
 		c.fault(problem, conflict, "")
 	}
@@ -179,7 +181,7 @@ func (c *checkup) checkHooks() string {
 	return fmt.Sprintf("%s calls %s, %s", path, installed.programs[0], lastHook(d.state))
 }
 
-// lastHook returns when a supervised session called a hook last, by the clock here, as the log has it.
+// lastHook returns when the log last has a hook's call of a supervised session, in local time.
 func lastHook(state stateDir) string {
 	last := ""
 	for _, path := range []string{state.logFile() + ".1", state.logFile()} {
@@ -191,7 +193,7 @@ func lastHook(state stateDir) string {
 	}
 	at, err := time.Parse(time.RFC3339, last)
 	if err != nil {
-		return "which no supervised session has called yet"
+		return "and the log has no call by a supervised session"
 	}
 	return "last called " + at.Local().Format("2006-01-02 15:04")
 }
@@ -206,7 +208,12 @@ func (c *checkup) checkTrial() (well string) {
 	}
 	err := c.refuse()
 	if err == nil {
+		state := c.dirs.state
+		_, unmade := os.Stat(string(state))
 		err = c.trial.run(context.Background(), func() {})
+		if unmade != nil { // the trial has made it, and doctor leaves nothing
+			_, _ = os.Remove(state.trialDir()), os.Remove(string(state))
+		}
 	}
 	if errors.As(err, new(untriable)) {
 		return c.fault(warning, fmt.Errorf("they could not be: %w", err), otherClaude(c.dirs.env))
@@ -226,28 +233,33 @@ func (c *checkup) checkPrompt() string {
 
 // checkStateDirectory checks that hooks can write to it, or create it.
 func (c *checkup) checkStateDirectory() string {
-	state := string(c.dirs.state)
-	for _, path := range []string{nearestThere(state), c.dirs.state.logFile()} {
-		err := syscall.Access(path, mayWrite)
-		if err == nil && path == state {
-			err = tryWriting(state)
-		}
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return c.fault(problem, fmt.Errorf("writing to %s: %w", path, err), fileHint(path, err))
-		}
+	state, log := c.dirs.state, c.dirs.state.logFile()
+	there := nearestThere(string(state))
+	err := syscall.Access(there, mayWrite)
+	if err == nil && there == resolved(string(state)) {
+		err = tryWriting(there)
 	}
-	return state
+	if err != nil {
+		return c.fault(problem, fmt.Errorf("writing to %s: %w", there, err), fileHint(there, err))
+	}
+	f, err := os.OpenFile(log, os.O_WRONLY|os.O_APPEND|syscall.O_NONBLOCK, 0)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return c.fault(problem, fmt.Errorf("writing to %s: %w", log, errors.Unwrap(err)), fileHint(log, err))
+	}
+	f.Close()
+	return string(state)
 }
 
-// tryWriting writes a file to the directory, which a full disk does not let it, and removes the file.
+// tryWriting writes a file to the directory and removes it: a full disk refuses that, and access(2) does not
+// see it.
 func tryWriting(dir string) error {
 	f, err := os.CreateTemp(dir, ".ccc-doctor-")
 	if err != nil {
-		return err
+		return errors.Unwrap(err)
 	}
 	defer os.Remove(f.Name())
 	_, err = f.Write(make([]byte, 1<<16))
-	return errors.Join(err, f.Close())
+	return errors.Join(errors.Unwrap(err), f.Close())
 }
 
 // checkCopies checks whether copies can be made and hold, as each review does.

@@ -58,7 +58,7 @@ func TestDoctorWell(t *testing.T) {
 		t.Errorf("it says\n%s", got.stdout)
 	}
 	expectIn(t, "doctor", got.stdout, "ok       configuration: "+box.home+"/.claude/ccc.json\n", "ok       provider: kimi\n", "ok       hooks tried: claude runs them\n", "ok       state directory: "+box.home+"/.claude/ccc\n",
-		"ok       hooks: "+box.home+"/.claude/settings.json calls "+box.program()+", which no supervised session has called yet\n", "ok       claude: "+filepath.Dir(box.program())+"/claude, version 2.1.332\n", "version 2.1.332", fmt.Sprintf("built-in, %d bytes", len(defaultPrompt.zh)))
+		"ok       hooks: "+box.home+"/.claude/settings.json calls "+box.program()+", and the log has no call by a supervised session\n", "ok       claude: "+filepath.Dir(box.program())+"/claude, version 2.1.332\n", "version 2.1.332", fmt.Sprintf("built-in, %d bytes", len(defaultPrompt.zh)))
 	if !strings.HasSuffix(got.stdout, "\nNothing has to be fixed. To start: ccc --supervisor\n") {
 		t.Errorf("it ends %s", got.stdout)
 	}
@@ -66,16 +66,18 @@ func TestDoctorWell(t *testing.T) {
 	expectIs(t, "what claude was started with", box.read("../fake/agent-1.args"), "")
 }
 
-// Doctor prints when a supervised session called a hook last, also where the log has been put aside since.
+// Doctor prints when a supervised session called a hook last, in local time, also where the log has been put aside since.
 func TestDoctorLastHook(t *testing.T) {
 	box := newDoctorBox(t)
+	box.vars = append(box.vars, "TZ=Asia/Shanghai")
+	china := time.FixedZone("", 8*60*60)
 	const log = ".claude/ccc/hook-invocation.log"
 	line := func(minute int, what string) string {
-		return time.Date(2026, 11, 3, 17, minute, 0, 0, time.Local).Format(time.RFC3339) + " " + what + "\n"
+		return time.Date(2026, 11, 3, 17, minute, 0, 0, china).UTC().Format(time.RFC3339) + " " + what + "\n"
 	}
 	for _, step := range []struct{ name, aside, log, want string }{
-		{"no log", "", "", ", which no supervised session has called yet"},
-		{"no hook", "", line(59, "switched mode=on") + line(59, "review ended error=\"supervisor-hook invoked \""), ", which no supervised session has called yet"},
+		{"no log", "", "", ", and the log has no call by a supervised session"},
+		{"no hook", "", line(59, "switched mode=on") + line(59, "review ended error=\"supervisor-hook invoked \""), ", and the log has no call by a supervised session"},
 		{"hooks", "", line(20, "supervisor-hook invoked session_id=a event=Stop") + line(40, "supervisor-hook invoked session_id=b event=Stop") + line(50, "review ended"),
 			", last called 2026-11-03 17:40"},
 		{"put aside", line(30, "supervisor-hook invoked session_id=a event=Stop"), line(50, "review ended"), ", last called 2026-11-03 17:30"},
@@ -87,6 +89,43 @@ func TestDoctorLastHook(t *testing.T) {
 			t.Errorf("%s: no %q in\n%s", step.name, step.want, got)
 		}
 	}
+}
+
+// A program that is gone is one problem: no hook of it is tried.
+func TestDoctorProgramGone(t *testing.T) {
+	box := newDoctorBox(t)
+	got := box.run(60*time.Second, "", "sh", "-c", doctorShell+`replace $settings '[^"]*bin/ccc' /no/such/ccc; ccc doctor`)
+	expectIn(t, "doctor", got.stdout, "problem  hooks: ")
+	expectNotIn(t, "doctor", got.stdout, "hooks tried")
+	expectIs(t, "stderr", got.stderr, "ccc: problems: 1\n")
+}
+
+// A provider of both the session and the reviewer is one finding.
+func TestDoctorOneProvider(t *testing.T) {
+	box := newDoctorBox(t)
+	box.edit(".claude/ccc.json", `"ANTHROPIC_MODEL":"SECRET"`, `"ANTHROPIC_MODEL":"${NOT_SET}"`)
+	box.edit(".claude/ccc.json", `{"supervisor":{`, `{"supervisor":{"provider":"kimi",`)
+	got := box.run(60*time.Second, "", "ccc", "doctor")
+	expectIs(t, got.stdout, strings.Count(got.stdout, "read -r NOT_SET;"), 1)
+}
+
+// Doctor refuses what a launch refuses, and leaves no state directory where there was none.
+func TestDoctorAsLaunch(t *testing.T) {
+	box := newDoctorBox(t)
+	state := filepath.Join(box.home, ".claude/ccc")
+	check(t, os.RemoveAll(state))
+	box.ccc("doctor")
+	if _, err := os.Lstat(state); err == nil {
+		t.Error("doctor has left a state directory")
+	}
+	box.edit(".claude/ccc.json", `{"supervisor"`, `{"claude_args":["--tmux"],"supervisor"`)
+	got, launch := box.run(60*time.Second, "", "ccc", "doctor"), box.run(60*time.Second, "", "ccc", "--supervisor", "-p", "x")
+	const why = "--supervisor with --tmux: that session does not run below this launch"
+	expectIn(t, "doctor", got.stdout, "problem  hooks tried: "+why)
+	expectEnd(t, "the launch", launch, 2, "", "ccc: "+why)
+	box.edit(".claude/ccc.json", `"claude_args":["--tmux"],`, "")
+	box.write(".claude/ccc/hook-invocation.log/x", 0o600, "")
+	expectIn(t, "a log that is none", box.run(60*time.Second, "", "ccc", "doctor").stdout, "problem  state directory: ", "is a directory")
 }
 
 // The settings on claude's command line are the session's alone: a reviewer with a provider of its own is not given them.

@@ -137,6 +137,12 @@ func fileHint(path string, err error) string {
 		place := shellQuote(nearestThere(path))
 		return fmt.Sprintf(`chmod -R u+rwX %s || sudo chown -R "$(id -un)" %s`, place, place)
 	}
+	switch place := shellQuote(nearestThere(path)); {
+	case errors.Is(err, syscall.ENOSPC):
+		return "df -h " + place
+	case errors.Is(err, syscall.EROFS):
+		return "findmnt -T " + place
+	}
 	return editHint(path)
 }
 

@@ -34,9 +34,25 @@ func TestFaultDisk(t *testing.T) {
 			}
 			expectEnd(t, "the stop", box.stop(""), 0, blockNotYet, want)
 			box.expectBounded(1)
+			box.vars = append(box.vars, "COLUMNS=1000")
 			expectIn(t, "doctor", box.run(60*time.Second, "", "ccc", "doctor").stdout, "problem  state directory: writing to "+dir, want)
 		})
 	}
+}
+
+// Also through a link a state directory that takes no file is a problem.
+func TestFaultDiskLinked(t *testing.T) {
+	onlyRoot(t)
+	box := newDoctorBox(t)
+	state := filepath.Join(box.home, ".claude/ccc")
+	check(t, os.Rename(state, box.home+"/elsewhere"))
+	check(t, os.Symlink("../elsewhere", state))
+	got := box.run(60*time.Second, "", "unshare", "-m", "sh", "-c",
+		`mount -t tmpfs -o size=64k none $HOME/elsewhere && { head -c 100000 /dev/zero >$HOME/elsewhere/filler; ccc doctor; }`)
+	expectIn(t, "doctor", got.stdout, "problem  state directory: writing to ", "no space left", "\n         df -h ")
+	box.ccc("doctor") // so that there is a directory for trials
+	got = box.run(60*time.Second, "", "unshare", "-m", "sh", "-c", `mount --bind $HOME/elsewhere $HOME/elsewhere && mount -o remount,ro,bind $HOME/elsewhere && ccc doctor`)
+	expectIn(t, "of a read-only one", got.stdout, "problem  hooks tried: trying the hooks: ", "problem  state directory: writing to ", "\n         findmnt -T ")
 }
 
 // A disk that can't take what was written to it costs the user's file nothing: it is replaced after the sync, not

@@ -5,6 +5,7 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -63,10 +64,26 @@ func TestFaultUnrecordedInSession(t *testing.T) {
 	for name, path := range map[string]string{"the output": outputPath, "the timeline": eventsPath} {
 		box := newHookBox(t)
 		box.inSession()
-		expectNotIn(t, "a stop", box.stop("").stdout, notRecorded.zh)
+		expectNotIn(t, "a stop", box.stop("").stdout, "没能完整记录下来")
 		check(t, os.Remove(filepath.Join(box.home, path)))
 		box.write(path+"/x", 0o600, "")
-		expectIn(t, name+" can't be written", box.stop(`"stop_hook_active":true`).stdout, `"decision":"block"`, notRecorded.zh)
+		expectIn(t, name+" can't be written", box.stop(`"stop_hook_active":true`).stdout, `"decision":"block"`, "没能完整记录下来：", path+": is a directory")
+	}
+}
+
+// Whatever a review came to, it says what was not recorded of it. A write of the output that fails in mid-review is that, too.
+func TestUnrecordedSaid(t *testing.T) {
+	for _, v := range []verdict{verdictAllow, verdictBlock, verdictFailed, verdictLimit} {
+		r := newReview(eventStop)
+		r.Verdict, r.lost = v, errNoCount
+		expectIn(t, string(v), string(encodeJSON(r.decide(true))), fmt.Sprintf(notRecorded.in(lang), errNoCount))
+	}
+	s := supervision{}
+	closed, err := os.Open(os.DevNull)
+	check(t, err)
+	closed.Close()
+	if _, err := (&outputWriter{closed, &s.lost}).Write([]byte("x")); err == nil || s.lost != err {
+		t.Errorf("a write failed with %v, and %v is kept", err, s.lost)
 	}
 }
 

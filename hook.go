@@ -117,7 +117,7 @@ func newHook(d dirs, event *hookEvent) *hook {
 	}
 	h.launched = !h.caller.launched.IsZero()
 	h.present = func() mode {
-		state, _ := h.session.readState() // one that can't be read switches nothing
+		state, _ := h.session.readState() // of one that can't be read the last switch
 		return state.modeIn(h.caller).under(h.config.Supervisor.Observe)
 	}
 	h.state, _ = h.session.readState()
@@ -199,7 +199,7 @@ func (h *hook) count(r *review) error {
 		}
 		r.Iteration = s.countReview(r.Limit)
 	})
-	h.warn("counting the iteration", err)
+	h.warnLost("counting the iteration", err)
 	switch {
 	case err == nil || r.Observed:
 	case h.event.StopHookActive || !on.isStop:
@@ -355,7 +355,7 @@ func (h *hook) recordPrompt(text string) any {
 		return !r.occasion().isByHand && r.Verdict == verdictReviewing
 	})
 	wasCancelled := false
-	h.warn("resetting the count", h.update(func(s *sessionState) {
+	h.warnLost("resetting the count", h.update(func(s *sessionState) {
 		wasCancelled = s.Cancelled && !runs
 		s.Count, s.Cancelled = 0, s.Cancelled && runs
 	}))
@@ -372,6 +372,8 @@ func (h *hook) recordPrompt(text string) any {
 		return systemMessage(say(earlierCancelled, errUserEnded.Error()))
 	case wasKilled:
 		return systemMessage(say(earlierFailed, errKilled.Error(), say(adviceDoctor)))
+	case h.lost != nil:
+		return systemMessage(say(notRecorded, h.lost))
 	}
 	return nil
 }

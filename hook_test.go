@@ -856,7 +856,8 @@ func TestHookUnheard(t *testing.T) {
 	box = newHookBox(t)
 	box.write(eventsPath+"/x", 0o600, "") // a directory in the place of the timeline
 	got = box.submit("fix it")
-	expectEnd(t, "a prompt", got, 0, "", "ccc: reading the timeline: ")
+	lost := string(encodeJSON(systemMessage(fmt.Sprintf(notRecorded.zh, "open "+filepath.Join(box.home, eventsPath)+": is a directory")))) + "\n"
+	expectEnd(t, "a prompt", got, 0, lost, "ccc: reading the timeline: ")
 	expectIn(t, "stderr", got.stderr, "ccc: writing the timeline: ")
 	expectIn(t, "the log", box.log(), " supervisor-hook invoked session_id="+testSession+" event=UserPromptSubmit\n",
 		` warning session_id=`+testSession+` during="reading the timeline" error=`)

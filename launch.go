@@ -194,12 +194,6 @@ func (l *launch) environment() ([]string, error) {
 // planSupervision refuses what would keep the session from being reviewed, and completes its environment.
 func (l *launch) planSupervision() error {
 	supervisor, self := l.config.Supervisor, l.dirs.hookPath()
-	// With these flags Claude Code (2.1.330) lets another process run the session: a service, or tmux.
-	if flag := givenFlag(l.args, "--bg", "--background", "--tmux"); flag != "" {
-		const format = "--supervisor with %s: that session does not run below this launch, " +
-			"and would not be supervised"
-		return failure{code: 2, err: fmt.Errorf(format, flag), hint: l.switchHint()}
-	}
 	if goRunFolder().MatchString(self) {
 		err := fmt.Errorf("go run removes the program that the hooks would call, %s", self)
 		return withHint(err, "go install . && ccc --supervisor")
@@ -229,6 +223,17 @@ func (l *launch) planSupervision() error {
 		_, err = e.install(l.config, self) // in memory, to see whether it can be done
 	}
 	return err
+}
+
+// refuse returns why the session would not be reviewed, as far as that needs no trial.
+func (l *launch) refuse() error {
+	// With these flags Claude Code (2.1.330) lets another process run the session: a service, or tmux.
+	if flag := givenFlag(l.args, "--bg", "--background", "--tmux"); flag != "" {
+		const format = "--supervisor with %s: that session does not run below this launch, " +
+			"and would not be supervised"
+		return failure{code: 2, err: fmt.Errorf(format, flag), hint: l.switchHint()}
+	}
+	return l.trial.refuse()
 }
 
 // checkReviewer returns why no reviewer could work in a session with the environment of the launch.

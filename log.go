@@ -210,7 +210,7 @@ func (s *story) writeNew() {
 			fmt.Fprintf(s, "{\"session_id\":%q,%s\n", s.session.id, encodeJSON(e)[1:])
 			continue
 		}
-		if ended, begun := s.ended[e.review()]; ended || !begun { // a killed review comes behind what it did
+		if _, begun := s.ended[e.review()]; !begun { // a killed review comes behind what it did
 			s.writeKilled()
 		}
 		s.writeEntry(e)
@@ -350,7 +350,7 @@ func (s *story) writeEnd(r *review) {
 	for _, call := range r.did.unrecorded() {
 		s.writeFact(leadTools, unbroken(doing(call)))
 	}
-	if len(r.did.Runs) == 0 && r.withoutVerdict() == "" && !r.lacksCopy() {
+	if len(r.did.Runs) == 0 && r.withoutVerdict() == "" {
 		s.writeFact(words{}, r.verdictBasis())
 	}
 	s.writeFact(leadNoCopy, r.NoCopy)

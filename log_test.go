@@ -541,7 +541,7 @@ func TestLogEnds(t *testing.T) {
 		"no copy, and its cure": {[]any{begun, loggedEnd(outcome{Verdict: verdictAllow}, func(r *record) {
 			r.NoCopy = "no namespaces\nwith so many words: " + strings.Repeat("word ", 20) +
 				"\nsudo " + strings.Repeat("long ", 30) + "end"
-		})}, " approved\n    no copy  no namespaces\n" +
+		})}, " approved\n    nothing was run: no copy can be made here (ccc doctor)\n    no copy  no namespaces\n" +
 			"             with so many words: " + strings.Repeat("word ", 14) + "word\n" +
 			"             word word word word word\n" +
 			"             sudo " + strings.Repeat("long ", 30) + "end\n"},
@@ -616,6 +616,21 @@ func TestLogCuts(t *testing.T) {
 		expectIs(t, fmt.Sprintf("words of %d are cut", c.said), strings.Contains(got, "…"), c.cut)
 		expectIs(t, fmt.Sprintf("130 of %d are there", c.said), strings.Count(got, "s") >= 130, true)
 	}
+}
+
+// What each review rests on is said, also where the reason why there is no copy is not said again.
+func TestLogBasisAgain(t *testing.T) {
+	box := newLogBox(t)
+	first, second := loggedBegin(), loggedBegin()
+	end := loggedEnd(outcome{Verdict: verdictAllow}, func(r *record) { r.NoCopy = "no namespaces" })
+	again := end
+	second.Review, again.Review = "r2", "r2"
+	box.timelineOf(testSession, first, end, second, again)
+	expectCounts(t, "the log", box.ccc("log", testSession), map[string]int{"no copy  no namespaces\n": 1,
+		"    nothing was run: no copy can be made here (ccc doctor)\n": 2})
+	off := loggedEnd(outcome{Verdict: verdictAllow}, func(r *record) { r.NoCopy = errTryOff.en })
+	box.timelineOf(testSession, loggedBegin(), off)
+	expectIn(t, "switched off", box.ccc("log", testSession), " approved\n    only the conversation and the changes were read\n    no copy  "+errTryOff.en+"\n")
 }
 
 // What a run is told with: where it did not take place why, of a long script and output the ends.

@@ -30,7 +30,7 @@ type supervision struct {
 	client   int          // the nearest process above that is no shell: Claude Code; 0 if unknown
 	present  func() mode  // returns the session's mode, as of now
 
-	unrecorded bool // a line of the timeline, or the reviewer's output, could not be written
+	lost error // the first that kept state, timeline or output from being written; nil if all was
 }
 
 // reviewLimit returns how many reviews a request has. In a session Claude Code's own limit counts too. The
@@ -105,11 +105,10 @@ func (s *supervision) review(ctx context.Context, r review, request reviewReques
 		call.env = setEnv(call.env, tryVariable, of)
 	}
 	if output, err := openOutput(path); err != nil {
-		s.unrecorded = true
-		s.warn("opening the reviewer's output", err)
+		s.warnLost("opening the reviewer's output", err)
 	} else {
 		defer output.Close()
-		call.output = output
+		call.output = &outputWriter{output, &s.lost}
 	}
 	r.outcome, err = call.run(ctx, func(did step) { s.noteStep(r, did) })
 	if s.present() == modeObserve { // it may have been switched meanwhile
@@ -199,7 +198,7 @@ func (s *supervision) endReview(r review, err error) review {
 	}
 	s.logEnd(r)
 	s.warn("sweeping the state directory", s.session.dir.sweep())
-	r.unrecorded = s.unrecorded
+	r.lost = s.lost
 	return r
 }
 
@@ -402,12 +401,33 @@ func (s *supervision) untilEnded(timeout time.Duration, late error) (context.Con
 	return ctx, func() { signal.Stop(signals); cancel(nil); stop() }
 }
 
+// An outputWriter keeps the first error of a write.
+type outputWriter struct {
+	io.Writer
+	lost *error
+}
+
+func (w *outputWriter) Write(text []byte) (int, error) {
+	defer exitOnPanic()
+	n, err := w.Writer.Write(text)
+	if *w.lost == nil {
+		*w.lost = err
+	}
+	return n, err
+}
+
+// warnLost warns of err, which kept something from being recorded: the session is told of the first.
+func (s *supervision) warnLost(during string, err error) {
+	if s.lost == nil {
+		s.lost = err
+	}
+	s.warn(during, err)
+}
+
 // record adds the entry to the timeline.
 func (s *supervision) record(e entry) {
 	e.Project = s.project
-	err := s.session.append(e)
-	s.unrecorded = s.unrecorded || err != nil
-	s.warn("writing the timeline", err)
+	s.warnLost("writing the timeline", s.session.append(e))
 }
 
 // print writes progress for people to stderr.

@@ -24,7 +24,7 @@ type reviewStream struct {
 	result  *resultLine       // the last with a verdict, else the last
 	finish  func()            // called at each result with a verdict or an error
 	written int               // output tokens, as the results count them
-	isGuess bool              // the cost is one: of an unknown model Claude Code takes its own dearest price
+	isGuess bool              // the cost is a guess: Claude Code prices an unknown model as its dearest
 	usage   map[string]tokens // by the id of a message, which may come in several lines
 	calls   map[string]string // the tools called and not refused so far, by the id of the call
 }

@@ -45,7 +45,7 @@ func (m *mode) UnmarshalJSON(text []byte) error {
 var errCorrupt = errors.New("the file is corrupt")
 
 // readState returns the state of the session. Where it has none, or with an error, it returns a new one, which
-// with an error has the last switch of the timeline. The error is errCorrupt for a file that makes no sense.
+// with an error has the last switch of the timeline, and the launch that a review behind it shows. The error is errCorrupt for a file that makes no sense.
 func (s sessionFiles) readState() (sessionState, error) {
 	fresh := sessionState{SessionID: s.id, CreatedAt: now()}
 	text, err := os.ReadFile(s.stateFile())
@@ -62,6 +62,10 @@ func (s sessionFiles) readState() (sessionState, error) {
 	h, _ := s.readHistory()
 	if n := len(h.Switches); n > 0 {
 		fresh.Enabled, fresh.SwitchedAt = h.Switches[n-1].Mode, h.Switches[n-1].at
+	}
+	isOff := fresh.Enabled == "" || fresh.Enabled == modeOff
+	if stop := h.lastStop(); isOff && stop.Begun.After(fresh.SwitchedAt) { // a launch has come in between
+		fresh.LaunchedAt = stop.Begun
 	}
 	return fresh, err
 }

@@ -718,6 +718,46 @@ func TestLastReview(t *testing.T) {
 	}
 }
 
+// Of a state that can't be used the last switch of several counts, with its time. A review of a stop behind a switch to off
+// shows a launch that came later, and so does one without any switch.
+func TestStateUnusable(t *testing.T) {
+	at := func(minute int) time.Time { return time.Date(2026, 11, 3, 17, minute, 0, 0, time.UTC) }
+	to := func(m mode, minute int) entry { return entry{Time: at(minute), Switch: &switched{Mode: m}} }
+	stop := func(minute int) entry {
+		return entry{Time: at(minute), Review: &review{ID: "r", Event: eventStop, Begun: at(minute)}}
+	}
+	for name, test := range map[string]struct {
+		lines    []entry
+		enabled  mode
+		switched int
+		launched int
+		mode     mode
+	}{
+		"nothing":                      {nil, "", 0, 0, modeOff},
+		"the last of two":              {[]entry{to(modeOff, 1), to(modeOn, 2)}, modeOn, 2, 0, modeOn},
+		"off":                          {[]entry{to(modeOn, 1), stop(2), to(modeOff, 3)}, modeOff, 3, 0, modeOff},
+		"off, then launched":           {[]entry{to(modeOff, 1), stop(2)}, modeOff, 1, 2, modeOn},
+		"launched and never switched":  {[]entry{stop(2)}, "", 0, 2, modeOn},
+		"observed, and reviewed since": {[]entry{to(modeObserve, 1), stop(2)}, modeObserve, 1, 0, modeObserve},
+	} {
+		s := stateDir(t.TempDir()).session("a")
+		for _, line := range test.lines {
+			check(t, s.append(line))
+		}
+		check(t, os.WriteFile(s.stateFile(), []byte("{"), 0o600))
+		state, err := s.readState()
+		expectError(t, name, err, "corrupt")
+		expectIs(t, name+": switched to", state.Enabled, test.enabled)
+		for what, is := range map[string]struct {
+			at     time.Time
+			minute int
+		}{"switched": {state.SwitchedAt, test.switched}, "launched": {state.LaunchedAt, test.launched}} {
+			expectIs(t, name+": when "+what, is.at.IsZero() && is.minute == 0 || is.at.Equal(at(is.minute)), true)
+		}
+		expectIs(t, name+": the mode", state.modeIn(caller{asked: "0"}), test.mode)
+	}
+}
+
 // What is open: the last refusal since the newest prompt, unless a stop was approved behind it.
 func TestOpenFeedback(t *testing.T) {
 	s := stateDir(t.TempDir()).session("a")

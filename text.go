@@ -154,7 +154,7 @@ var (
 	feedbackStillOpen = words{"上次的反馈还没有解决：%s", "The last feedback is still open: %s"}
 	observedFeedback  = words{"反馈（Agent 没有收到，由你决定是否转告）：%s",
 		"The feedback, which the agent has not got; pass it on as you like: %s"}
-	notRecorded = words{"没能完整记录下来，原因见 ccc doctor", "Not all of it could be recorded (ccc doctor)"}
+	notRecorded = words{"没能完整记录下来：%s", "Not all of it could be recorded: %s"}
 	leftToUser  = words{"审查者给你的留言：%s", "The reviewer leaves this to you: %s"}
 	// /supervisor.
 	modeNames = map[mode]words{
@@ -321,23 +321,24 @@ var (
 	exitedWith     = words{"退出码 %d", "exit %d"}
 	questionPassed = words{"问题直接交给用户", "The question went to the user without a review"}
 	linesCounted   = words{"行", "line"}
-	// The first column of the facts of a review.
-	leadFormat     = words{"%s：", "%-9s"}
-	leadAsked      = words{"用户", "user"}
-	leadSaid       = words{"Agent", "agent"}
-	leadAsks       = words{"提问", "asks"}
-	leadBy         = words{"来自", "by"}
-	leadBasis      = words{"提示词", "prompt"}
-	leadTools      = words{"未记录", "called"}
-	leadRan        = words{"实测", "ran"}
+	// The errors of ccc try that a run may end with.
 	timedOut       = words{"到 %s 的时限，已结束", "ended at the timeout of %s"}
 	runWithoutCopy = words{"建不了副本：%s", "no copy can be made: %s"}
-	leadNoCopy     = words{"不能实测", "no copy"}
-	leadRefused    = words{"不许运行", "refused"}
-	leadUnseen     = words{"没看成文件", "no look"} // why
-	leadFeedback   = words{"反馈", "feedback"}
-	leadReason     = words{"原因", "reason"}
-	leadForUser    = words{"留言", "for you"}
+	// The first column of the facts of a review.
+	leadFormat   = words{"%s：", "%-9s"}
+	leadAsked    = words{"用户", "user"}
+	leadSaid     = words{"Agent", "agent"}
+	leadAsks     = words{"提问", "asks"}
+	leadBy       = words{"来自", "by"}
+	leadBasis    = words{"提示词", "prompt"}
+	leadTools    = words{"未记录", "called"}
+	leadRan      = words{"实测", "ran"}
+	leadNoCopy   = words{"不能实测", "no copy"}
+	leadRefused  = words{"不许运行", "refused"}
+	leadUnseen   = words{"没看成文件", "no look"} // why
+	leadFeedback = words{"反馈", "feedback"}
+	leadReason   = words{"原因", "reason"}
+	leadForUser  = words{"留言", "for you"}
 )
 
 // ccc demo.

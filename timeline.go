@@ -87,8 +87,8 @@ type review struct {
 	Ended  time.Time `json:"ended,omitzero"`    // when it ended
 	outcome
 
-	did        steps // of the lines of its steps
-	unrecorded bool  // it could not be written, as on a full disk
+	did  steps // of the lines of its steps
+	lost error // see supervision
 }
 
 // A verdict is what became of a stop, of a question or of a review by hand.

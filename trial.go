@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -137,8 +138,8 @@ func (t *trial) refuse() error {
 func (t *trial) run(ctx context.Context, notice func()) error {
 	state := t.dirs.state
 	dir, answer := state.trialDir(), state.trialFile(fmt.Sprintf("answer-%d", os.Getpid()))
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return fmt.Errorf("trying the hooks: %w", err)
+	if err := cmp.Or(os.MkdirAll(dir, 0o700), syscall.Access(dir, mayWrite)); err != nil {
+		return withHint(fmt.Errorf("trying the hooks: %s: %w", dir, err), fileHint(dir, err))
 	}
 	_ = os.Remove(answer) // of a process that had this number and was killed
 	defer t.clear(dir, answer)

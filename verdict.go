@@ -31,10 +31,10 @@ func showVerdict(c *invocation, d dirs) error {
 		return err
 	}
 	word, lines := answerNone, []string{say(nobodyHere, pathFrom("", treeOf(d.here).Top))}
-	if n := len(stops); n > 0 {
+	if len(stops) > 0 {
 		last, a := lastJudged(stops, d.env)
 		word, lines = a.word, last.reasonLines(a)
-		if stops[n-1].isTakenBack() {
+		if last.isTakenBack() {
 			word = answerNone
 		}
 	}
