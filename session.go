@@ -45,7 +45,8 @@ func (m *mode) UnmarshalJSON(text []byte) error {
 var errCorrupt = errors.New("the file is corrupt")
 
 // readState returns the state of the session. Where it has none, or with an error, it returns a new one, which
-// with an error has the last switch of the timeline, and the launch that a review behind it shows. The error is errCorrupt for a file that makes no sense.
+// with an error has the last switch of the timeline, and the launch that a review behind it shows. The error
+// is errCorrupt for a file that makes no sense.
 func (s sessionFiles) readState() (sessionState, error) {
 	fresh := sessionState{SessionID: s.id, CreatedAt: now()}
 	text, err := os.ReadFile(s.stateFile())
