@@ -100,8 +100,8 @@ func BenchmarkHookSupervised(b *testing.B) {
 func benchTimelines(home string, n int) stateDir {
 	d := stateDir(filepath.Join(home, ".claude", "ccc"))
 	d.create()
-	review := append(encodeJSON(record{Time: now(), Kind: kindEnd, Event: eventStop, Project: "/tmp", Iteration: 1, Limit: 10, outcome: outcome{
-		Verdict: verdictBlock, Feedback: strings.Repeat("main.go:12 没有处理错误。\n", 20), CostUSD: 0.1}}), '\n')
+	review := append(encodeJSON(ended(review{Iteration: 1, Limit: 10, outcome: outcome{
+		Verdict: verdictBlock, Feedback: strings.Repeat("main.go:12 没有处理错误。\n", 20), CostUSD: 0.1}}).in("/tmp")), '\n')
 	for i := range n {
 		appendFile(d.session(fmt.Sprintf("s%d", i)).timelineFile(), bytes.Repeat(review, 20))
 	}
@@ -129,8 +129,8 @@ func BenchmarkStatusline(b *testing.B) {
 	program, home := buildProgram(b, "."), b.TempDir()
 	d := stateDir(filepath.Join(home, ".claude", "ccc"))
 	d.create()
-	begin := encodeJSON(record{Time: now(), Kind: kindBegin, Review: "r", Event: eventStop, Process: "1-2-of-another-namespace", Deadline: now().Add(time.Hour), Iteration: 1, Limit: 10})
-	call := encodeJSON(record{Time: now(), Kind: kindCall, Review: "r", Tool: "Read(" + strings.Repeat("/tmp/a", 20) + ")"})
+	begin := encodeJSON(began(review{ID: "r", Iteration: 1, Limit: 10}))
+	call := encodeJSON(did(step{Kind: stepCall, Review: "r", Tool: "Read(" + strings.Repeat("/tmp/a", 20) + ")"}))
 	appendFile(d.session("bench").timelineFile(), []byte(string(begin)+"\n"+strings.Repeat(string(call)+"\n", 2_000_000/len(call))))
 	for b.Loop() {
 		cmd := exec.Command(program, "statusline")
@@ -183,7 +183,7 @@ git init -q; git config gc.auto 0; git config user.name a; git config user.email
 			b.Fatalf("%v: %s", err, out)
 		}
 		env := append(os.Environ(), "TMPDIR="+b.TempDir())
-		h := historyOf(record{Kind: kindPrompt, Time: now(), look: takeLook(dir, env, time.Minute)})
+		h := historyOf(prompted("").seeing(takeLook(dir, env, time.Minute)))
 		best(b, size.name+"/prompt", func() error {
 			if l := takeLook(dir, env, time.Minute); l.Unseen != "" {
 				return errors.New(l.Unseen)

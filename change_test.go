@@ -97,7 +97,7 @@ func (box *sandbox) changeIn(dir string, h *history, started string) judgedChang
 // promptedIn returns the history of a session with a prompt in dir.
 func (box *sandbox) promptedIn(dir string) *history {
 	h := new(history)
-	h.add(record{Kind: kindPrompt, Time: now(), look: takeLook(dir, box.vars, time.Minute)}.entry())
+	h.add(prompted("").seeing(takeLook(dir, box.vars, time.Minute)))
 	return h
 }
 
@@ -259,7 +259,7 @@ func TestLookAtPrompt(t *testing.T) {
 			t.Errorf("%s: took %v", name, took)
 		}
 		h := new(history)
-		h.add(record{Kind: kindPrompt, Time: now(), look: l}.entry())
+		h.add(prompted("").seeing(l))
 		if name == "slow" {
 			check(t, os.Remove(filepath.Join(dir, ".gitattributes")))
 		}
@@ -308,7 +308,7 @@ func TestBeginningByReflog(t *testing.T) {
 	box.gitIn(dir, "sed -i 1d .git/logs/HEAD")
 	h := new(history)
 	elsewhere := look{tree: tree{Top: "/elsewhere", Repository: dir + "/.git"}, Head: box.gitIn(dir, "git rev-parse HEAD~1")}
-	h.add(record{Kind: kindPrompt, Time: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), look: elsewhere}.entry())
+	h.add(prompted("").seeing(elsewhere).at(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)))
 	expectIs(t, "since another working tree's commit", box.changeIn(dir, h, "").names(), "f3")
 	box.gitIn(dir, "git checkout -q HEAD~2; git reflog expire --expire=all --all")
 	expectIs(t, "with an older commit checked out", box.changeIn(dir, h, "").names(), "")
@@ -346,9 +346,9 @@ func TestChangeStart(t *testing.T) {
 	} {
 		h, started := new(history), ""
 		for i, word := range strings.Fields(words) {
-			r := record{Time: at.Add(time.Duration(i) * time.Minute), Kind: kindPrompt, look: look{tree: here, Head: fmt.Sprint(i)}}
+			seen, when := look{tree: here, Head: fmt.Sprint(i)}, at.Add(time.Duration(i)*time.Minute)
 			if strings.ToUpper(word) == word {
-				r.tree = elsewhere
+				seen.tree = elsewhere
 			}
 			event, isReview := map[string]string{
 				"q": eventPreToolUse,
@@ -360,22 +360,21 @@ func TestChangeStart(t *testing.T) {
 			}[strings.ToLower(word)]
 			switch {
 			case word == "unsupervised":
-				started = r.Time.Add(time.Minute - promptTimeout).Format(time.RFC3339)
+				started = when.Add(time.Minute - promptTimeout).Format(time.RFC3339)
 				continue
 			case word == "soon":
-				started = r.Time.Add(time.Minute - promptTimeout + time.Second).Format(time.RFC3339)
+				started = when.Add(time.Minute - promptTimeout + time.Second).Format(time.RFC3339)
 				continue
 			case isReview:
-				r.Kind, r.Event, r.Review = kindBegin, event, fmt.Sprint(i)
-				h.add(record{Time: r.Time, Kind: kindBegin, Event: event, Review: r.Review, look: look{tree: r.tree}}.entry())
-				r.Kind, r.Verdict = kindEnd, map[string]verdict{"n": verdictBlock, "f": verdictFailed}[strings.ToLower(word)]
-				r.Verdict = cmp.Or(r.Verdict, verdictAllow)
-				r.Begun, r.Time = r.Time, r.Time.Add(time.Second)
-				if word == "b" {
-					continue
+				v := cmp.Or(map[string]verdict{"n": verdictBlock, "f": verdictFailed}[strings.ToLower(word)], verdictAllow)
+				r := review{ID: fmt.Sprint(i), Event: event, Begun: when, Seen: look{tree: seen.tree}}
+				if h.add(began(r)); word != "b" {
+					r.Seen, r.Ended, r.Verdict = seen, when.Add(time.Second), v
+					h.add(ended(r))
 				}
+				continue
 			}
-			h.add(r.entry())
+			h.add(prompted("").seeing(seen).at(when))
 		}
 		s := h.changeStart(here, started)
 		got := "nothing"

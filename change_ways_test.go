@@ -889,36 +889,30 @@ type player struct {
 	project, here string // where the session was started, where the agent is
 	session       string
 	judged        *judgedChange
-	entry         record
+	review        review
 	shown         string
 	request       string
 	reason        string
-	clock, begun  time.Time
+	clock         time.Time
 }
 
-func (p *player) append(r record) {
+func (p *player) append(e entry) {
 	p.clock = p.clock.Add(time.Second)
-	r.Time, r.Project = p.clock, p.project
-	if r.Kind == kindEnd {
-		r.Begun = p.begun
-	}
-	check(p.t, p.state.session(p.session).append(r.entry()))
+	check(p.t, p.state.session(p.session).append(e.at(p.clock).in(p.project)))
 }
 
 func (p *player) begin(event string) {
 	h, err := p.state.session(p.session).readHistory()
 	check(p.t, err)
-	p.entry = record{Kind: kindEnd, Event: event, Review: fmt.Sprint("r", len(h.Reviews))}
+	p.review = review{ID: fmt.Sprint("r", len(h.Reviews)), Event: event}
 	judged := takeChange(context.Background(), workingTree(p.project, p.here), p.box.vars, h, "")
 	judged.byHand = event == eventReview
 	if judged.Unseen != "" {
 		p.t.Fatal(judged.Unseen)
 	}
-	p.entry.tree = judged.tree
-	begun := p.entry
-	begun.Kind, begun.Deadline = kindBegin, time.Now().Add(time.Hour)
-	p.append(begun)
-	p.begun = p.clock
+	p.review.Seen.tree = judged.tree
+	p.append(began(p.review))
+	p.review.Begun = p.clock
 	var list []string
 	p.judged, p.request = &judged, judged.changeText()
 	for _, path := range judged.paths {
@@ -940,8 +934,8 @@ func (p *player) end(v verdict, event string) {
 	if p.judged == nil {
 		p.begin(event)
 	}
-	p.entry.Verdict, p.entry.look = v, p.judged.look
-	p.append(p.entry)
+	p.review.Verdict, p.review.Seen = v, p.judged.look
+	p.append(ended(p.review))
 	p.judged = nil
 }
 
@@ -973,7 +967,7 @@ func (p *player) play(line string) {
 	case "$":
 		p.box.gitIn(p.project, rest)
 	case "prompt":
-		p.append(record{Kind: kindPrompt, Prompt: "x", look: takeLook(workingTree(p.project, p.here), p.box.vars, time.Minute)})
+		p.append(prompted("x").seeing(takeLook(workingTree(p.project, p.here), p.box.vars, time.Minute)))
 	case "in":
 		p.session = rest
 	case "cd":
@@ -997,7 +991,7 @@ func (p *player) play(line string) {
 	case "asked":
 		p.end(verdictAllow, eventPreToolUse)
 	case "limited":
-		p.append(record{Kind: kindEnd, Event: eventStop, outcome: outcome{Verdict: verdictLimit}, look: look{tree: treeOf(p.here)}})
+		p.append(ended(review{outcome: outcome{Verdict: verdictLimit}, Seen: look{tree: treeOf(p.here)}}))
 	case "shown":
 		expectIs(t, "shown", p.shown, rest)
 	case "tells":

@@ -218,8 +218,8 @@ func TestFormat(t *testing.T) {
 	expectMembers(t, "ccc log --json", memberSet{}.addText(t, box.ccc("log", "--json", "whole")), lines)
 	const elsewhere = "1-2-of-another-namespace"
 	box.timelineOf("runs",
-		record{Time: now(), Event: eventStop, Review: "r", Process: elsewhere, Deadline: ago(-time.Hour)},
-		record{Time: now(), Kind: kindCall, Review: "r", Tool: "Read(a)"})
+		began(review{ID: "r", Process: elsewhere}),
+		did(step{Kind: stepCall, Review: "r", Tool: "Read(a)"}))
 	expectMembers(t, "ccc status --json", memberSet{}.addText(t, box.ccc("status", "--json")), sessions)
 }
 
@@ -297,8 +297,8 @@ func TestOldTimeline(t *testing.T) {
 		check(t, os.Remove(stateDir(box.home+"/.claude/ccc").session("elsewhere").timelineFile()))
 		seen := look{tree: treeOf(box.work)}
 		box.timelineOf(testSession, linesOf13(box.work),
-			record{Time: now(), Kind: kindPrompt, Project: box.work, Prompt: "go on"},
-			record{Time: now(), Event: eventStop, look: seen, outcome: outcome{Verdict: verdictBlock}})
+			prompted("go on").in(box.work),
+			ended(review{Seen: seen, outcome: outcome{Verdict: verdictBlock}}))
 		expect(1, "log", note, "go on")
 		expect(1, "status", note, "go on")
 		expect(0, "verdict", "block")

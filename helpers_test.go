@@ -2,6 +2,8 @@ package main
 
 import (
 	"bytes"
+	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -13,6 +15,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -101,13 +104,24 @@ func expectCounts(t *testing.T, what, text string, wanted map[string]int) {
 	}
 }
 
-// lastRecord returns the last record of a timeline, and ends the test where there is none.
-func lastRecord(t *testing.T, records []record) record {
+// lastReview returns the last review that has ended in a timeline, and ends the test where there is none.
+func lastReview(t *testing.T, lines []entry) review {
 	t.Helper()
-	if len(records) == 0 {
-		t.Fatal("the timeline is empty")
+	ends := endsOf(lines)
+	if len(ends) == 0 {
+		t.Fatal("no review has ended")
 	}
-	return records[len(records)-1]
+	return ends[len(ends)-1]
+}
+
+// endsOf returns the reviews that have ended in a timeline.
+func endsOf(lines []entry) (ends []review) {
+	for _, e := range lines {
+		if e.Review != nil && !e.Review.Ended.IsZero() {
+			ends = append(ends, *e.Review)
+		}
+	}
+	return ends
 }
 
 // expectNotIn wants none of these in a text.
@@ -447,21 +461,22 @@ func (box *sandbox) log() string { return box.read(logPath) }
 // stateDir is the state directory of the sandbox's ccc, to read it as ccc does, or to prepare it.
 func (box *sandbox) stateDir() stateDir { return stateDir(filepath.Join(box.home, ".claude/ccc")) }
 
-// timeline returns the records of a session, without those of what a reviewer called and said, and of the begin of a review.
-func (box *sandbox) timeline(session string) (records []record) {
+// timeline returns the timeline of a session, without what a reviewer called and said, and without the begins of reviews.
+func (box *sandbox) timeline(session string) (lines []entry) {
 	box.t.Helper()
 	err := readLines(box.stateDir().session(session).timelineFile(), func(line []byte) {
 		e, ok := parseEntry(line)
-		if r := flat(e); ok && r.Kind != kindBegin && r.Kind != kindCall && r.Kind != kindWords {
-			records = append(records, r)
+		isBegin := e.Review != nil && e.Review.Ended.IsZero()
+		if ok && !isBegin && (e.Step == nil || e.Step.Kind != stepCall && e.Step.Kind != stepWords) {
+			lines = append(lines, e)
 		}
 	})
 	check(box.t, err)
-	return records
+	return lines
 }
 
-// onlyTimeline returns the records of the one session of the sandbox.
-func (box *sandbox) onlyTimeline() []record {
+// onlyTimeline returns the timeline of the one session of the sandbox.
+func (box *sandbox) onlyTimeline() []entry {
 	box.t.Helper()
 	files, _ := filepath.Glob(filepath.Join(box.home, ".claude/ccc/supervisor-*-events.jsonl"))
 	if len(files) > 1 {
@@ -477,10 +492,8 @@ func (box *sandbox) onlyTimeline() []record {
 // timelineVerdicts lists the verdicts of the one session of the sandbox.
 func (box *sandbox) timelineVerdicts() (verdicts []verdict) {
 	box.t.Helper()
-	for _, r := range box.onlyTimeline() {
-		if r.Verdict != "" {
-			verdicts = append(verdicts, r.Verdict)
-		}
+	for _, r := range endsOf(box.onlyTimeline()) {
+		verdicts = append(verdicts, r.Verdict)
 	}
 	return verdicts
 }
@@ -774,27 +787,118 @@ func (box *sandbox) ccc(args ...string) string {
 	return got.stdout
 }
 
-// timelineOf writes the timeline of a session: records or, as strings, lines. A record of a review without a kind is its end if
-// it has a verdict, else its begin.
+// What happened in a session: each of these is its line in the timeline, as of now, where the rest does not say when.
+
+// prompted is a prompt of the user's.
+func prompted(text string) entry { return entry{Time: now(), Prompt: &prompt{Text: text}} }
+
+// switchedTo is a switch of supervision.
+func switchedTo(m mode) entry {
+	return entry{Time: now(), Switch: &switched{Mode: m, By: switchedInSession}}
+}
+
+// did is a step of a reviewer's.
+func did(s step) entry { return entry{Time: now(), Step: &s} }
+
+// began is the begin of a review. Without a deadline it runs.
+func began(r review) entry {
+	if r.Deadline.IsZero() {
+		r.Deadline, r.Process = ago(-time.Hour), cmp.Or(r.Process, selfName())
+	}
+	return lineOf(r, r.Begun)
+}
+
+// ended is the end of a review. It need not say what its begin has said.
+func ended(r review) entry {
+	r.Ended = cmp.Or(r.Ended, now())
+	return lineOf(r, r.Ended)
+}
+
+// unnamed counts the reviews without an id.
+var unnamed atomic.Int64
+
+// lineOf is a line of a review: of a stop, and with an id of its own, where it says nothing else.
+func lineOf(r review, at time.Time) entry {
+	r.Event, r.ID = cmp.Or(r.Event, eventStop), cmp.Or(r.ID, fmt.Sprint("unnamed-", unnamed.Add(1)))
+	return entry{Review: &r}.at(cmp.Or(at, now()))
+}
+
+// at is the same at another time.
+func (e entry) at(t time.Time) entry {
+	if e.Time = t; e.Review != nil {
+		r := *e.Review
+		if r.Ended.IsZero() || r.Begun.IsZero() || r.Begun.After(t) {
+			r.Begun = t
+		}
+		if !r.Ended.IsZero() {
+			r.Ended = t
+		}
+		e.Review = &r
+	}
+	return e
+}
+
+// in is the same in a project, which is the working tree of a review.
+func (e entry) in(project string) entry {
+	if e.Project = project; e.Review != nil {
+		r := *e.Review
+		r.Seen.Top = cmp.Or(r.Seen.Top, project)
+		e.Review = &r
+	}
+	return e
+}
+
+// seeing is a prompt at which the working tree was so.
+func (e entry) seeing(l look) entry {
+	e.Prompt = &prompt{Text: e.Prompt.Text, Seen: l}
+	return e
+}
+
+// written are lines as ccc writes them: the end of a review says what its begin says, where it says nothing else.
+func written(lines ...entry) []entry {
+	begun := map[string]review{}
+	for i, e := range lines {
+		if e.Review == nil {
+			continue
+		}
+		r := *e.Review
+		if whole, known := begun[r.ID]; known {
+			r.Begun, r.Event = whole.Begun, whole.Event
+			if r.Seen.Top != "" {
+				whole.Seen = r.Seen
+			}
+			json.Unmarshal(encodeJSON(r), &whole)
+			r = whole
+		}
+		begun[r.ID], lines[i].Review = r, &r
+	}
+	return lines
+}
+
+// historyOf is the history of a session with these lines.
+func historyOf(lines ...entry) *history {
+	h := &history{}
+	for _, e := range written(lines...) {
+		h.add(e)
+	}
+	h.settle()
+	return h
+}
+
+// timelineOf writes the timeline of a session: of entries and, as strings, lines.
 func (box *sandbox) timelineOf(session string, lines ...any) {
-	var text []byte
-	var records []record
-	flush := func() {
-		for _, e := range entries(records...) {
-			text = append(append(text, encodeJSON(e)...), '\n')
+	entries, text := make([]entry, len(lines)), ""
+	for i, line := range lines {
+		entries[i], _ = line.(entry)
+	}
+	for i, e := range written(entries...) {
+		if other, isText := lines[i].(string); isText {
+			text += other
+		} else {
+			text += string(encodeJSON(e)) + "\n"
 		}
 	}
-	for _, line := range lines {
-		switch line := line.(type) {
-		case string:
-			flush()
-			records, text = nil, append(text, line...)
-		case record:
-			records = append(records, line)
-		}
-	}
-	flush()
-	box.write(".claude/ccc/supervisor-"+session+"-events.jsonl", 0o600, string(text))
+	box.write(".claude/ccc/supervisor-"+session+"-events.jsonl", 0o600, text)
 }
 
 // testTimeline is the timeline that the texts of testdata/show are made from.

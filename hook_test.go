@@ -208,17 +208,15 @@ func TestHookNotes(t *testing.T) {
 	expectIs(t, "the state's count", s.Count, 2)
 	expectIs(t, "the state has a time", s.CreatedAt.IsZero() || s.UpdatedAt.Before(s.CreatedAt), false)
 	expectIs(t, "the state's times are of", s.CreatedAt.Location(), time.UTC)
-	records := box.timeline(testSession)
-	if len(records) != 3 {
-		t.Fatalf("timeline %+v", records)
+	lines := box.timeline(testSession)
+	if len(lines) != 3 || lines[0].Prompt == nil || lines[2].Review == nil {
+		t.Fatalf("timeline %+v", lines)
 	}
-	prompt := records[0]
-	expectEqual(t, "the record of the prompt", []string{prompt.Kind, prompt.Prompt, prompt.Project},
-		[]string{"prompt", "fix it", box.work})
-	r := records[2]
+	expectEqual(t, "the record of the prompt", []string{lines[0].Prompt.Text, lines[0].Project}, []string{"fix it", box.work})
+	r := *lines[2].Review
 	expectEqual(t, "the record of the review",
-		[]string{r.Kind, r.Event, fmt.Sprint(r.Iteration, r.Limit), string(r.Verdict), r.Feedback, r.PromptSource},
-		[]string{"end", "Stop", "2 10", "block", "not yet", "built-in"})
+		[]string{r.Event, fmt.Sprint(r.Iteration, r.Limit), string(r.Verdict), r.Feedback, r.PromptSource},
+		[]string{"Stop", "2 10", "block", "not yet", "built-in"})
 	expectIs(t, "its reviewer's session is one: "+r.ReviewerSession, validSession(r.ReviewerSession), true)
 	expectIs(t, fmt.Sprint("it has taken time: ", r.DurationSeconds), r.DurationSeconds > 0, true)
 	expectIs(t, fmt.Sprint("it has cost something, but not much: ", r.CostUSD), r.CostUSD > 0 && r.CostUSD < 0.25, true)
@@ -433,9 +431,9 @@ func TestHookConcurrent(t *testing.T) {
 			t.Errorf("got %+v", r)
 		}
 	}
-	records := box.timeline(testSession)
+	ends := endsOf(box.timeline(testSession))
 	var iterations []int
-	for _, r := range records {
+	for _, r := range ends {
 		if r.Verdict == verdictBlock {
 			iterations = append(iterations, r.Iteration)
 		}
@@ -447,8 +445,8 @@ func TestHookConcurrent(t *testing.T) {
 			t.Errorf("torn: %q", line)
 		}
 	}
-	if len(records) != hooks || blocked != 10 || !slices.Equal(iterations, []int{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}) {
-		t.Errorf("%d records, %d blocked, iterations %v", len(records), blocked, iterations)
+	if len(ends) != hooks || blocked != 10 || !slices.Equal(iterations, []int{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}) {
+		t.Errorf("%d records, %d blocked, iterations %v", len(ends), blocked, iterations)
 	}
 }
 
@@ -574,10 +572,8 @@ func TestIsRequest(t *testing.T) {
 // is no request.
 func TestFeedbackBehindPrompt(t *testing.T) {
 	box := newHookBox(t)
-	begun := record{Time: now(), Event: eventStop, Project: box.work, Review: "r", Iteration: 1, Limit: 10}
-	ended := begun
-	ended.outcome = outcome{Verdict: verdictBlock, Feedback: "the docs"}
-	box.timelineOf(testSession, record{Time: now(), Kind: kindPrompt, Prompt: "fix it"}, begun, record{Time: now(), Kind: kindPrompt, Prompt: "and that"}, ended)
+	box.timelineOf(testSession, prompted("fix it"), began(review{ID: "r", Iteration: 1, Limit: 10}).in(box.work), prompted("and that"),
+		ended(review{ID: "r", outcome: outcome{Verdict: verdictBlock, Feedback: "the docs"}}).in(box.work))
 	box.stop("")
 	expectIn(t, "the request", box.read("../fake/reviewer-1.stdin"), "[2] and that", "上次反馈\nthe docs")
 	box.hook(box.event(eventPrompt, `"prompt":7`))
@@ -639,7 +635,7 @@ func TestEventPromptInBlocks(t *testing.T) {
 	box := newHookBox(t)
 	blocks := func(text string) string { return `"prompt":[{"type":"text","text":"` + text + `"},{"type":"image"}]` }
 	expectEnd(t, "a prompt", box.hook(box.event(eventPrompt, blocks("fix it"))), 0, "", "")
-	if r := box.onlyTimeline(); len(r) != 1 || r[0].Prompt != "fix it" {
+	if r := box.onlyTimeline(); len(r) != 1 || r[0].Prompt == nil || r[0].Prompt.Text != "fix it" {
 		t.Errorf("timeline %+v", r)
 	}
 	expectIn(t, "the answer", box.hook(box.event(eventPrompt, blocks("/supervisor off"))).stdout, `"decision":"block"`)
@@ -947,8 +943,7 @@ func TestReviewWork(t *testing.T) {
 				written, records = box.read(eventsPath), 2
 			}
 			if test.last != "" {
-				box.timelineOf(testSession, written, record{Kind: kindEnd, Time: now().Add(-time.Minute), Event: eventStop,
-					Review: "r", Project: box.work, outcome: outcome{Verdict: test.last}})
+				box.timelineOf(testSession, written, ended(review{Ended: now().Add(-time.Minute), ID: "r", outcome: outcome{Verdict: test.last}}).in(box.work))
 				records++
 			}
 			if box.submit(prompt); test.queued {

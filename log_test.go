@@ -15,8 +15,8 @@ import (
 // Which session is told, from where, and how it says which.
 func TestLogSession(t *testing.T) {
 	box := newShowBox(t, 100)
-	at := func(project string, age time.Duration) record {
-		return record{Time: ago(age), Kind: kindPrompt, Project: project, Prompt: "in " + project}
+	at := func(project string, age time.Duration) entry {
+		return prompted("in " + project).in(project).at(ago(age))
 	}
 	os.Mkdir(filepath.Join(box.work, "sub"), 0o700)
 	os.Symlink(box.work, filepath.Join(box.home, "link"))
@@ -49,9 +49,8 @@ func TestLogSession(t *testing.T) {
 func TestLogBroken(t *testing.T) {
 	box := newShowBox(t, 80)
 	line := func(id string) string {
-		end := record{Time: ago(0), Kind: kindEnd, Review: id, Event: eventStop, Project: box.work, Iteration: 1, Limit: 10}
-		end.outcome = outcome{Verdict: verdictBlock, Feedback: "a <b> \"c\" \\", CostUSD: 0.5}
-		return string(encodeJSON(end.entry()))
+		return string(encodeJSON(ended(review{ID: id, Iteration: 1, Limit: 10, outcome: outcome{
+			Verdict: verdictBlock, Feedback: "a <b> \"c\" \\", CostUSD: 0.5}}).in(box.work)))
 	}
 	whole := line("a")
 	byOthers, withoutNewline := strings.ReplaceAll(line("b"), `,"`, ` , "`)+"\r\n", line("c")
@@ -166,13 +165,13 @@ func TestLogFollow(t *testing.T) {
 // is passed over. The records of --json say whose they are.
 func TestLogFollowOver(t *testing.T) {
 	box := newShowBox(t, 80)
-	at := func(project, prompt string) record {
-		return record{Time: ago(0), Kind: kindPrompt, Project: project, Prompt: prompt}
+	at := func(project, prompt string) entry {
+		return prompted(prompt).in(project)
 	}
 	earlier, first := at(box.work, "an earlier one"), at(box.work, "after /clear")
 	box.timelineOf("earlier", earlier)
 	box.write(".claude/ccc/supervisor-earlier.json", 0o600, stateText("earlier", 0, ""))
-	box.timelineOf("present", record{Time: ago(-time.Second), Kind: kindPrompt, Project: box.work, Prompt: "the present one"})
+	box.timelineOf("present", prompted("the present one").in(box.work).at(ago(-time.Second)))
 	output, end := follow(t, box, "-f")
 	raw, endRaw := follow(t, box, "-f", "--json")
 	named, endNamed := follow(t, box, "-f", "present")
@@ -193,7 +192,7 @@ func TestLogFollowOver(t *testing.T) {
 	await(t, output, "and more")
 	await(t, raw, "and more")
 	// Of two that one look finds the newer is told last.
-	box.timelineOf("twin-a", record{Time: ago(time.Minute), Kind: kindPrompt, Project: box.work, Prompt: "the older twin"})
+	box.timelineOf("twin-a", prompted("the older twin").in(box.work).at(ago(time.Minute)))
 	box.timelineOf("twin-b", at(box.work, "the newer twin"))
 	for _, got := range []func() string{output, raw} {
 		await(t, got, "the older twin")
@@ -217,12 +216,9 @@ func TestLogFollowOver(t *testing.T) {
 	expectNotIn(t, "what follows the named one", named(), "clear", "goes on")
 	expectCounts(t, "what follows as JSON", raw(), map[string]int{`{"session_id":"present",`: 1})
 	// Who comes late is told what runs in another session, and nothing else of it.
-	_, self := processInfo(os.Getpid())
-	box.timelineOf("busy", record{Time: ago(2 * time.Hour), Kind: kindPrompt, Project: box.work, Prompt: "an earlier one"},
-		record{Time: ago(90 * time.Minute), Event: eventStop, Review: "over",
-			outcome: outcome{Verdict: verdictBlock, Feedback: "of an earlier one"}},
-		record{Time: ago(time.Hour), Event: eventStop, Review: "r", Process: self.name, Deadline: ago(-time.Minute),
-			Iteration: 1, Limit: 10, LastMessage: "is it good?"})
+	box.timelineOf("busy", prompted("an earlier one").in(box.work).at(ago(2*time.Hour)),
+		ended(review{Ended: ago(90 * time.Minute), ID: "over", outcome: outcome{Verdict: verdictBlock, Feedback: "of an earlier one"}}),
+		began(review{Begun: ago(time.Hour), ID: "r", Iteration: 1, Limit: 10, LastMessage: "is it good?"}))
 	late, endLate := follow(t, box, "-f")
 	await(t, late, "会话 busy（当前项目的另一个会话）\n\n")
 	await(t, late, "进行中……\n    Agent：is it good?\n")
@@ -256,27 +252,29 @@ func TestLogTellsSwitch(t *testing.T) {
 func TestLogCase(t *testing.T) {
 	box := newShowBox(t, 80)
 	code := 3
-	of := func(review, event string, o outcome) record {
-		return record{Time: ago(time.Minute), Event: event, Review: review, Project: box.work, Iteration: 1, Limit: 10, PromptSource: "rules.md", outcome: o}
+	of := func(id, event string, o outcome) entry {
+		return ended(review{ID: id, Event: event, outcome: o}).in(box.work).at(ago(time.Minute))
 	}
-	begun := func(review, event string, question string) record {
-		r := of(review, event, outcome{})
-		r.LastMessage, r.Deadline = "All of it is done. "+strings.Repeat("Really. ", 50), ago(-time.Minute)
-		r.Process = "1-2-of-another-namespace"
+	begun := func(id, event string, question string) entry {
+		r := review{ID: id, Event: event, Begun: ago(time.Minute), Iteration: 1, Limit: 10, PromptSource: "rules.md",
+			LastMessage: "All of it is done. " + strings.Repeat("Really. ", 50)}
 		if question != "" {
 			r.Question = questionText([]byte(question))
 		}
-		return r
+		if id == "e" { // which is killed
+			r.Deadline = ago(time.Minute)
+		}
+		return began(r).in(box.work)
 	}
-	words, killed := of("c", eventStop, outcome{Verdict: verdictBlock, Feedback: "hm"}), begun("e", eventStop, "")
-	words.NoVerdict, words.Way, killed.Deadline = true, "cache", ago(time.Minute)
+	words := ended(review{ID: "c", Way: "cache", outcome: outcome{Verdict: verdictBlock, Feedback: "hm", NoVerdict: true}}).in(box.work).at(ago(time.Minute))
+	killed := begun("e", eventStop, "")
 	box.timelineOf(testSession,
-		record{Time: ago(time.Hour), Kind: kindPrompt, Project: box.work, Prompt: "do it"},
+		prompted("do it").in(box.work).at(ago(time.Hour)),
 		begun("a", eventStop, ""),
-		record{Time: ago(0), Kind: kindCall, Review: "a", Tool: "Read(" + box.work + "/a.go)"},
-		record{Time: ago(0), Kind: kindCall, Review: "a", Tool: "Bash(rm x)"},
-		record{Time: ago(0), Kind: kindRun, Review: "a", Command: "go test", ExitCode: &code, Output: "a_test.go:3: wrong\nFAIL\n"},
-		record{Time: ago(0), Kind: kindRefused, Review: "a", Tool: "Bash(rm x)"},
+		did(step{Kind: stepCall, Review: "a", Tool: "Read(" + box.work + "/a.go)"}),
+		did(step{Kind: stepCall, Review: "a", Tool: "Bash(rm x)"}),
+		did(step{Kind: stepRun, Review: "a", Command: "go test", ExitCode: &code, Output: "a_test.go:3: wrong\nFAIL\n"}),
+		did(step{Kind: stepRefused, Review: "a", Tool: "Bash(rm x)"}),
 		of("a", eventStop, outcome{Verdict: verdictBlock, Feedback: "mend it"}),
 		begun("b", eventPreToolUse, `{"questions":[{"question":"Which one?","options":[{"label":"Red"},{"label":"Blue","description":"x"}]}]}`),
 		of("b", eventPreToolUse, outcome{Verdict: verdictAllow}),
@@ -294,7 +292,7 @@ func TestLogCase(t *testing.T) {
 	// What happened while a review ran stands before its end.
 	byHand := of("b", eventReview, outcome{Verdict: verdictAllow, Feedback: "fine"})
 	box.timelineOf("two", begun("a", eventStop, ""), begun("b", eventReview, ""), byHand,
-		record{Time: ago(0), Kind: kindSwitch, Mode: "off", By: switchedOutside}, of("a", eventStop, outcome{Verdict: verdictCancelled, Error: "switched off"}))
+		switchedTo(modeOff), of("a", eventStop, outcome{Verdict: verdictCancelled, Error: "switched off"}))
 	order := regexp.MustCompile(`(?s)fine.*监督已关闭.*switched off`)
 	got = box.ccc("log", "two")
 	expectCounts(t, "the log of two", got, map[string]int{"审查": 4})
@@ -302,7 +300,7 @@ func TestLogCase(t *testing.T) {
 		t.Errorf("the log of two: got\n%s\nwant a match of %s", got, order)
 	}
 	// A review that failed while the user typed on is told once, at its end; one that was killed, before what came then.
-	onward := record{Time: ago(0), Kind: kindPrompt, Prompt: "and on"}
+	onward := prompted("and on")
 	box.timelineOf("failed", begun("a", eventStop, ""), onward, of("a", eventStop, outcome{Verdict: verdictFailed, Error: "overloaded"}))
 	box.timelineOf("killed", killed, onward)
 	for session, want := range map[string]string{"failed": `(?s)and on.*未审成`, "killed": `(?s)未审成.*and on`} {
@@ -313,10 +311,10 @@ func TestLogCase(t *testing.T) {
 		}
 	}
 	// -n tells the last reviews with the prompt before them; a stop at the limit is none.
-	box.timelineOf("many", record{Time: ago(9), Kind: kindPrompt, Prompt: "first"}, of("a", eventStop, outcome{Verdict: verdictBlock, Feedback: "one"}),
-		record{Time: ago(9), Kind: kindPrompt, Prompt: "second"}, begun("b", eventStop, ""), of("b", eventStop, outcome{Verdict: verdictBlock, Feedback: "two"}),
+	box.timelineOf("many", prompted("first").at(ago(9)), of("a", eventStop, outcome{Verdict: verdictBlock, Feedback: "one"}),
+		prompted("second").at(ago(9)), begun("b", eventStop, ""), of("b", eventStop, outcome{Verdict: verdictBlock, Feedback: "two"}),
 		begun("c", eventStop, ""), of("c", eventStop, outcome{Verdict: verdictAllow, Feedback: "three"}),
-		of("", eventStop, outcome{Verdict: verdictLimit}), record{Time: ago(9), Kind: kindPrompt, Prompt: "third"})
+		of("", eventStop, outcome{Verdict: verdictLimit}), prompted("third").at(ago(9)))
 	for n, want := range map[string]string{
 		"1": "second three third",
 		"2": "second two three third",
@@ -344,70 +342,66 @@ func TestCommandsAsRun(t *testing.T) {
 	const shown = `cat <<E ⏎ slug("a   b")  # x ⏎ E`
 	tool := describeTool("Bash", encodeJSON(map[string]string{"command": command}))
 	expectIs(t, "what the reviewer's screen and log -f show", tool, "Bash("+shown+")")
-	begun := record{Time: ago(time.Second), Event: eventStop, Project: box.work, Review: "r", Process: "1-2-of-another-namespace", Deadline: ago(-time.Minute)}
-	ran := record{Time: now(), Kind: kindRun, Review: "r", Command: command, Output: "a---b\n"}
-	refused := record{Time: now(), Kind: kindRefused, Review: "r", Tool: tool}
-	called := record{Time: now(), Kind: kindCall, Review: "r", Tool: tool}
-	box.timelineOf(testSession, begun, called, ran)
-	output, end := follow(t, box, "-f", testSession)
+	begun := began(review{Begun: ago(time.Second), ID: "r"}).in(box.work)
+	ran := step{Kind: stepRun, Review: "r", Command: command, Output: "a---b\n"}
+	refused := did(step{Kind: stepRefused, Review: "r", Tool: tool})
+	called := did(step{Kind: stepCall, Review: "r", Tool: tool})
+	box.timelineOf(testSession, begun, called, did(ran))
+	output, unfollow := follow(t, box, "-f", testSession)
 	await(t, output, "    · "+shown+"\n    实测：cat <<E\n          slug(\"a   b\")  # x\n          E\n"+
 		"          → 退出码 0 · 0.0 秒\n          a---b\n")
-	end(syscall.SIGINT)
+	unfollow(syscall.SIGINT)
 	expectIn(t, "status", box.ccc("status"), " 正在运行："+shown+"\n")
-	ended := record{Time: now(), Event: eventStop, Project: box.work, Review: "r", outcome: outcome{Verdict: verdictBlock, Feedback: "no"}}
-	box.timelineOf(testSession, begun, called, ran, refused, ended)
+	end := ended(review{ID: "r", outcome: outcome{Verdict: verdictBlock, Feedback: "no"}}).in(box.work)
+	box.timelineOf(testSession, begun, called, did(ran), refused, end)
 	expectIn(t, "the log", box.ccc("log", testSession), "实测：cat <<E\n", "· 不许运行 "+shown+"\n")
 	// Of a long script and a long output the log tells a part, and how much is missing.
 	long := ran
 	long.Command, long.Output = strings.Repeat("one\n", 30)+"last", strings.Repeat("printed\n", 30)+"the end"
-	box.timelineOf(testSession, begun, long, ended)
+	box.timelineOf(testSession, begun, did(long), end)
 	got := box.ccc("log", testSession)
 	expectIs(t, "the lines of the script", strings.Count(got, "one\n"), 19)
 	expectIs(t, "the lines of its output", strings.Count(got, "printed\n"), 7)
 	expectIn(t, "the log", got, "……（省略 11 行）……\n", "……（省略 23 行）……\n", "         the end\n")
 	for length, isWhole := range map[int]bool{300: true, 301: false} { // why it could not be run
 		ran.Error = strings.Repeat("e", length)
-		box.timelineOf(testSession, begun, ran, ended)
+		box.timelineOf(testSession, begun, did(ran), end)
 		expectIs(t, strconv.Itoa(length)+" characters of an error", strings.Contains(unspaced(box.ccc("log", testSession)), ran.Error), isWhole)
 	}
 	ran.Error = ""
-	box.timelineOf(testSession, begun, ran, ended)
+	box.timelineOf(testSession, begun, did(ran), end)
 	expectIn(t, "the report", box.ccc("report", testSession), command)
 	ran.Command = "cd sub\nslug \"a   b\""
-	expectIn(t, "the receipt", ended.withSteps(nil, []record{ran}, nil).receipt(), `slug "a   b" → `)
+	expectIn(t, "the receipt", review{Event: eventStop, outcome: outcome{Verdict: verdictBlock}, did: steps{Runs: []step{ran}}}.receipt(), `slug "a   b" → `)
 }
 
 // What was told of one review is not told under another's title.
 func TestLogFollowBeside(t *testing.T) {
 	box := newShowBox(t, 80)
-	begun := func(event, review string, iteration int) record {
-		return record{Time: ago(0), Event: event, Project: box.work, Review: review, Iteration: iteration,
-			Limit: 9 * iteration, LastMessage: "said for " + review,
-			Process: "1-2-of-another-namespace", Deadline: ago(-time.Minute)}
+	begun := func(event, id string, iteration int) entry {
+		return began(review{Event: event, ID: id, Iteration: iteration, Limit: 9 * iteration, LastMessage: "said for " + id}).in(box.work)
 	}
-	ran := func(review, command string) record {
-		return record{Time: ago(0), Kind: kindRun, Review: review, Command: command}
+	ran := func(review, command string) entry {
+		return did(step{Kind: stepRun, Review: review, Command: command})
 	}
-	ended := begun(eventReview, "b", 0)
-	ended.LastMessage, ended.outcome = "", outcome{Verdict: verdictBlock, Feedback: "no"}
 	box.timelineOf(testSession)
 	output, end := follow(t, box, "-f", testSession)
-	var records []any
-	for _, step := range []struct {
-		record record
-		want   string
+	var lines []any
+	for _, next := range []struct {
+		line entry
+		want string
 	}{
 		{begun(eventStop, "a", 1), "said for a\n"},
 		{begun(eventReview, "b", 0), "said for b\n"},
 		{ran("a", "one"), "审查 1/9 进行中……\n    实测：one "},
 		{ran("a", "two"), "秒\n    实测：two "}, // the title is still a's
 		{ran("b", "three"), "审查 进行中……\n    实测：three "},
-		{ended, "反馈：no\n"},
+		{ended(review{ID: "b", outcome: outcome{Verdict: verdictBlock, Feedback: "no"}}), "反馈：no\n"},
 		{ran("a", "four"), "审查 1/9 进行中……\n    实测：four "},
 	} {
-		records = append(records, step.record)
-		box.timelineOf(testSession, records...)
-		await(t, output, step.want)
+		lines = append(lines, next.line)
+		box.timelineOf(testSession, lines...)
+		await(t, output, next.want)
 	}
 	end(syscall.SIGINT)
 	expectCounts(t, "what follows", output(), map[string]int{"said for": 2, "实测：three": 1})
@@ -416,10 +410,9 @@ func TestLogFollowBeside(t *testing.T) {
 // While a review runs, -f shows what is refused as refused, with --follow too, and tells its begin and its case once.
 func TestLogFollowRefused(t *testing.T) {
 	box := newShowBox(t, 80)
-	begun := record{Time: ago(time.Second), Event: eventStop, Project: box.work, Review: "r", Process: "1-2-of-another-namespace", Deadline: ago(-time.Minute),
-		Iteration: 1, Limit: 10, LastMessage: "I am done"}
-	step := func(kind, command string) record {
-		return record{Time: now(), Kind: kind, Review: "r", Tool: "Bash(" + command + ")"}
+	begun := began(review{Begun: ago(time.Second), ID: "r", Iteration: 1, Limit: 10, LastMessage: "I am done"}).in(box.work)
+	called := func(kind, command string) entry {
+		return did(step{Review: "r", Kind: kind, Tool: "Bash(" + command + ")"})
 	}
 	for said, isRefusal := range map[string]bool{
 		"<tool_use_error>InputValidationError: Read failed":                 true,
@@ -433,18 +426,16 @@ func TestLogFollowRefused(t *testing.T) {
 	box.timelineOf(testSession, records...)
 	output, end := follow(t, box, "--follow", testSession)
 	await(t, output, " 审查 1/10 进行中……\n    Agent：I am done\n")
-	records = append(records, step(kindCall, "rm x"))
+	records = append(records, called(stepCall, "rm x"))
 	box.timelineOf(testSession, records...)
 	await(t, output, "    · rm x\n")
-	records = append(records, step(kindRefused, "rm x"), step(kindCall, "sleep 9"))
+	records = append(records, called(stepRefused, "rm x"), called(stepCall, "sleep 9"))
 	box.timelineOf(testSession, records...)
 	await(t, output, "    · rm x\n    · 不许运行 rm x\n    · sleep 9\n")
-	records = append(records, step(kindRefused, "sleep 9"))
+	records = append(records, called(stepRefused, "sleep 9"))
 	box.timelineOf(testSession, records...)
 	await(t, output, "    · 不许运行 sleep 9\n")
-	ended := begun
-	ended.LastMessage, ended.outcome = "", outcome{Verdict: verdictBlock, Feedback: "no"}
-	box.timelineOf(testSession, append(records, ended)...)
+	box.timelineOf(testSession, append(records, ended(review{ID: "r", outcome: outcome{Verdict: verdictBlock, Feedback: "no"}}))...)
 	await(t, output, "反馈：no\n")
 	end(syscall.SIGINT)
 	expectCounts(t, "what follows", output(), map[string]int{"rm x": 2, "I am done": 1, "进行中": 1})
@@ -454,28 +445,25 @@ func TestLogFollowRefused(t *testing.T) {
 var loggedAt = time.Date(2026, 1, 2, 3, 4, 0, 0, time.UTC)
 
 // loggedEnd is the end of review r, of a stop, at loggedAt. outcome is all that it came to; change, if not nil, changes the rest.
-func loggedEnd(o outcome, change func(r *record)) record {
-	r := record{Time: loggedAt, Kind: kindEnd, Event: eventStop, Review: "r", Project: "/p",
-		Iteration: 1, Limit: 10, LastMessage: "I am done.", PromptSource: builtinSource, outcome: o}
-	r.tree = tree{Top: "/p"}
+func loggedEnd(o outcome, change func(r *review)) entry {
+	r := review{Ended: loggedAt, ID: "r", Event: eventStop, Iteration: 1, Limit: 10, LastMessage: "I am done.", PromptSource: builtinSource, outcome: o}
 	if change != nil {
 		change(&r)
 	}
-	return r
+	return ended(r).in("/p")
 }
 
 // loggedBegin is the begin of review r, loggedCall a call of its reviewer's, and loggedRun a run in its copy.
-func loggedBegin() record {
-	return record{Time: loggedAt, Kind: kindBegin, Event: eventStop, Review: "r",
-		Iteration: 1, Limit: 10, LastMessage: "I am done."}
+func loggedBegin() entry {
+	return began(review{Begun: loggedAt, ID: "r", Iteration: 1, Limit: 10, LastMessage: "I am done."})
 }
 
-func loggedCall(tool string) record {
-	return record{Time: loggedAt, Kind: kindCall, Review: "r", Tool: tool}
+func loggedCall(tool string) entry {
+	return did(step{Kind: stepCall, Review: "r", Tool: tool}).at(loggedAt)
 }
 
-func loggedRun(command string) record {
-	return record{Time: loggedAt, Kind: kindRun, Review: "r", Command: command}
+func loggedRun(command string) entry {
+	return did(step{Kind: stepRun, Review: "r", Command: command}).at(loggedAt)
 }
 
 // newLogBox is a sandbox whose ccc log is in English, and 110 columns wide.
@@ -488,57 +476,57 @@ func newLogBox(t *testing.T) *sandbox {
 // What the log tells of the end of a review, by what it came to: each fact once, in its place, and none that says nothing.
 func TestLogEnds(t *testing.T) {
 	box := newLogBox(t)
-	end := func(v verdict, change func(r *record)) record {
+	end := func(v verdict, change func(r *review)) entry {
 		return loggedEnd(outcome{Verdict: v, Feedback: "words", Error: "why"}, change)
 	}
 	approved := loggedEnd(outcome{Verdict: verdictAllow}, nil)
 	begun, call := loggedBegin(), loggedCall
-	failedCall := record{Time: loggedAt, Kind: kindError, Review: "r", Tool: "Read(/p/a)"}
+	failedCall := did(step{Kind: stepError, Review: "r", Tool: "Read(/p/a)"}).at(loggedAt)
 	const asked = `{"questions":[{"question":"Which one?","options":[{"label":"A"},{"label":"B"}]},{"question":"Why?"}]}`
 	for name, c := range map[string]struct {
 		records []any
 		want    string // behind the title of the end
 	}{
-		"approved": {[]any{begun, end(verdictAllow, func(r *record) { r.Error = "" })},
+		"approved": {[]any{begun, end(verdictAllow, func(r *review) { r.Error = "" })},
 			" approved\n    only the conversation and the changes were read\n    for you  words\n"},
 		"approved, and read":    {[]any{begun, call("Read(/p/a)"), approved}, " approved\n    only files were read, nothing was run\n"},
 		"approved, one of each": {[]any{begun, call("Read(/p/a)"), loggedRun("true"), approved}, " approved\n"},
 		"approved, and read none": {[]any{begun, call("Read(/p/a)"), failedCall, call("ToolSearch"), approved},
 			" approved\n    only the conversation and the changes were read\n"},
 		"not seen": {[]any{begun, call("Read(/p/a)"),
-			loggedEnd(outcome{Verdict: verdictAllow}, func(r *record) { r.Unseen = "git is slow" })},
+			loggedEnd(outcome{Verdict: verdictAllow}, func(r *review) { r.Seen.Unseen = "git is slow" })},
 			" approved\n    only files were read, nothing was run\n    no look  git is slow\n"},
-		"sent back": {[]any{begun, end(verdictBlock, func(r *record) { r.Error = "" })},
+		"sent back": {[]any{begun, end(verdictBlock, func(r *review) { r.Error = "" })},
 			" sent back\n    only the conversation and the changes were read\n    feedback words\n"},
-		"no verdict": {[]any{begun, end(verdictBlock, func(r *record) { r.NoVerdict, r.Error = true, "" })},
+		"no verdict": {[]any{begun, end(verdictBlock, func(r *review) { r.NoVerdict, r.Error = true, "" })},
 			" sent back\n    " + withoutVerdict.en + "\n    feedback words\n"},
-		"withheld": {[]any{begun, end(verdictBlock, func(r *record) { r.NoVerdict, r.Withheld, r.Error = true, true, "" })},
+		"withheld": {[]any{begun, end(verdictBlock, func(r *review) { r.NoVerdict, r.Withheld, r.Error = true, true, "" })},
 			" sent back\n    " + unreadableVerdict.en + "\n    feedback words\n"},
-		"not reviewed": {[]any{begun, end(verdictFailed, func(r *record) { r.Feedback, r.NoCopy = "", "no namespaces" })},
+		"not reviewed": {[]any{begun, end(verdictFailed, func(r *review) { r.Feedback, r.NoCopy = "", "no namespaces" })},
 			" not reviewed\n    no copy  no namespaces\n    reason   why\n"},
-		"cancelled": {[]any{begun, end(verdictCancelled, func(r *record) { r.Feedback = "" })},
+		"cancelled": {[]any{begun, end(verdictCancelled, func(r *review) { r.Feedback = "" })},
 			" cancelled\n    reason   why\n"},
-		"the limit": {[]any{loggedEnd(outcome{Verdict: verdictLimit}, func(r *record) { r.Review = "" })},
+		"the limit": {[]any{loggedEnd(outcome{Verdict: verdictLimit}, func(r *review) { r.ID = "" })},
 			" limit reached\n    agent    I am done.\n"},
-		"a question at the limit": {[]any{loggedEnd(outcome{Verdict: verdictLimit}, func(r *record) {
-			r.Review, r.Event, r.Question = "", eventPreToolUse, questionText([]byte(asked))
+		"a question at the limit": {[]any{loggedEnd(outcome{Verdict: verdictLimit}, func(r *review) {
+			r.ID, r.Event, r.Question = "", eventPreToolUse, questionText([]byte(asked))
 		})}, " limit reached\n    asks     Which one?\n             - A\n             - B\n             Why?\n" +
 			"    " + questionPassed.en + "\n"},
 		"a question not reviewed": {[]any{
-			end(verdictFailed, func(r *record) { r.Event, r.Feedback = eventPreToolUse, "" })},
+			end(verdictFailed, func(r *review) { r.Event, r.Feedback = eventPreToolUse, "" })},
 			" not reviewed\n    reason   why\n    " + questionPassed.en + "\n"},
-		"a question answered": {[]any{end(verdictBlock, func(r *record) { r.Event, r.Error = eventPreToolUse, "" })},
+		"a question answered": {[]any{end(verdictBlock, func(r *review) { r.Event, r.Error = eventPreToolUse, "" })},
 			" sent back\n    only the conversation and the changes were read\n    feedback words\n"},
 		"a run that is not known": {[]any{begun, call("Bash(/x/ccc try 'go test')"), call("Bash(/x/ccc try 'go vet')"),
-			loggedRun("go test"), end(verdictBlock, func(r *record) { r.Error = "" })},
+			loggedRun("go test"), end(verdictBlock, func(r *review) { r.Error = "" })},
 			" sent back\n    called   go vet\n    feedback words\n"},
 		"other rules": {[]any{begun,
-			end(verdictBlock, func(r *record) { r.PromptSource, r.Error = "/p/SUPERVISOR.md", "" })},
+			end(verdictBlock, func(r *review) { r.PromptSource, r.Error = "/p/SUPERVISOR.md", "" })},
 			" sent back\n    prompt   SUPERVISOR.md\n    only the conversation and the changes were read\n    feedback words\n"},
 		"what it cost": {[]any{begun,
-			end(verdictBlock, func(r *record) { r.DurationSeconds, r.CostUSD, r.Error = 5, 0.25, "" })},
+			end(verdictBlock, func(r *review) { r.DurationSeconds, r.CostUSD, r.Error = 5, 0.25, "" })},
 			" sent back\n    5.0s · $0.25\n    only the conversation and the changes were read\n    feedback words\n"},
-		"no copy, and its cure": {[]any{begun, loggedEnd(outcome{Verdict: verdictAllow}, func(r *record) {
+		"no copy, and its cure": {[]any{begun, loggedEnd(outcome{Verdict: verdictAllow}, func(r *review) {
 			r.NoCopy = "no namespaces\nwith so many words: " + strings.Repeat("word ", 20) +
 				"\nsudo " + strings.Repeat("long ", 30) + "end"
 		})}, " approved\n    nothing was run: no copy can be made here (ccc doctor)\n    no copy  no namespaces\n" +
@@ -555,7 +543,7 @@ func TestLogEnds(t *testing.T) {
 		expectCounts(t, name, got, map[string]int{"── 2026-01-02 ──\n\n": 1})
 		expectNotIn(t, name, got, "Bash(")
 	}
-	byHand := end(verdictFailed, func(r *record) { r.Event, r.Iteration, r.Feedback = eventReview, 0, "" })
+	byHand := end(verdictFailed, func(r *review) { r.Event, r.Iteration, r.Feedback = eventReview, 0, "" })
 	box.timelineOf(testSession, byHand)
 	expectIn(t, "by hand, not reviewed", box.ccc("log", testSession), "\n03:04:00 No review\n    reason   why\n")
 }
@@ -571,8 +559,8 @@ func TestLogChanges(t *testing.T) {
 		{"one", builtinSource, ""},
 		{"one", builtinSource, "x\nfix it"},
 	} {
-		told = append(told, loggedEnd(outcome{Verdict: verdictAllow}, func(r *record) {
-			r.Review, r.Unseen, r.PromptSource, r.NoCopy = string(rune('a'+i)), c.unseen, c.rules, c.noCopy
+		told = append(told, loggedEnd(outcome{Verdict: verdictAllow}, func(r *review) {
+			r.ID, r.Seen.Unseen, r.PromptSource, r.NoCopy = string(rune('a'+i)), c.unseen, c.rules, c.noCopy
 		}))
 	}
 	box.timelineOf(testSession, told...)
@@ -589,9 +577,8 @@ func TestLogChanges(t *testing.T) {
 // A review that was killed is told when the next one begins, behind what it did.
 func TestLogKilled(t *testing.T) {
 	box := newLogBox(t)
-	killed, read := loggedBegin(), loggedCall("Read(/p/a)")
-	killed.Review, killed.Deadline, killed.Process = "k", loggedAt, "1-2-of-another-namespace"
-	read.Review = "k"
+	killed := began(review{Begun: loggedAt, ID: "k", Iteration: 1, Limit: 10, LastMessage: "I am done.", Deadline: loggedAt})
+	read := did(step{Review: "k", Kind: stepCall, Tool: "Read(/p/a)"}).at(loggedAt)
 	box.timelineOf(testSession, killed, read, loggedBegin(), loggedEnd(outcome{Verdict: verdictAllow}, nil))
 	told := regexp.MustCompile(`(?s)Review 1/10\n    agent .*reading .*Review 1/10 not reviewed\n.*` +
 		`Review 1/10\n    agent .*Review 1/10 approved\n`)
@@ -607,9 +594,8 @@ func TestLogCuts(t *testing.T) {
 		prompt, said int
 		cut          bool
 	}{{700, 130, false}, {701, 131, true}} {
-		limit := record{Time: loggedAt, Kind: kindEnd, Event: eventStop, LastMessage: strings.Repeat("s", c.said)}
-		limit.Verdict = verdictLimit
-		prompt := record{Time: loggedAt, Kind: kindPrompt, Prompt: strings.Repeat("p", c.prompt)}
+		limit := ended(review{Ended: loggedAt, LastMessage: strings.Repeat("s", c.said), outcome: outcome{Verdict: verdictLimit}})
+		prompt := prompted(strings.Repeat("p", c.prompt)).at(loggedAt)
 		box.timelineOf(testSession, prompt, limit)
 		got := box.ccc("log", testSession)
 		expectIs(t, fmt.Sprintf("a prompt of %d is cut", c.prompt), strings.Contains(got, "left out"), c.cut)
@@ -621,14 +607,15 @@ func TestLogCuts(t *testing.T) {
 // What each review rests on is said, also where the reason why there is no copy is not said again.
 func TestLogBasisAgain(t *testing.T) {
 	box := newLogBox(t)
-	first, second := loggedBegin(), loggedBegin()
-	end := loggedEnd(outcome{Verdict: verdictAllow}, func(r *record) { r.NoCopy = "no namespaces" })
-	again := end
-	second.Review, again.Review = "r2", "r2"
-	box.timelineOf(testSession, first, end, second, again)
+	var lines []any
+	for _, id := range []string{"r", "r2"} {
+		lines = append(lines, began(review{ID: id, Begun: loggedAt}),
+			loggedEnd(outcome{Verdict: verdictAllow}, func(r *review) { r.ID, r.NoCopy = id, "no namespaces" }))
+	}
+	box.timelineOf(testSession, lines...)
 	expectCounts(t, "the log", box.ccc("log", testSession), map[string]int{"no copy  no namespaces\n": 1,
 		"    nothing was run: no copy can be made here (ccc doctor)\n": 2})
-	off := loggedEnd(outcome{Verdict: verdictAllow}, func(r *record) { r.NoCopy = errTryOff.en })
+	off := loggedEnd(outcome{Verdict: verdictAllow}, func(r *review) { r.NoCopy = errTryOff.en })
 	box.timelineOf(testSession, loggedBegin(), off)
 	expectIn(t, "switched off", box.ccc("log", testSession), " approved\n    only the conversation and the changes were read\n    no copy  "+errTryOff.en+"\n")
 }
@@ -636,33 +623,32 @@ func TestLogBasisAgain(t *testing.T) {
 // What a run is told with: where it did not take place why, of a long script and output the ends.
 func TestLogRuns(t *testing.T) {
 	code := 125
-	failed := record{Kind: kindRun, ExitCode: &code, Command: "go test", Output: "\n" + strings.Repeat("x", 700) + "\n"}
+	failed := step{Kind: stepRun, ExitCode: &code, Command: "go test", Output: "\n" + strings.Repeat("x", 700) + "\n"}
 	failed.Error, failed.DurationSeconds = "no copy\ncan be made", 1
 	const title = "go test → 退出码 125 · 1.0 秒: no copy can be made\n"
-	expectIs(t, "a run that did not take place", ran(failed.step()), title+"… "+strings.Repeat("x", 600))
+	expectIs(t, "a run that did not take place", ran(failed), title+"… "+strings.Repeat("x", 600))
 	failed.Output = "1\n2\n3\n4\n5\n6\n7\n8\n9\n10"
-	expectIs(t, "one with more lines", ran(failed.step()), title+"……（省略 2 行）……\n3\n4\n5\n6\n7\n8\n9\n10")
+	expectIs(t, "one with more lines", ran(failed), title+"……（省略 2 行）……\n3\n4\n5\n6\n7\n8\n9\n10")
 	for theirs, want := range map[string]string{endedAtTimeout + "1s": "到 1s 的时限，已结束", noCopyMade + "no\nspace": "建不了副本：no space"} {
 		failed.Error, failed.Output = theirs, ""
-		expectIs(t, theirs, ran(failed.step()), "go test → 退出码 125 · 1.0 秒: "+want+"\n")
+		expectIs(t, theirs, ran(failed), "go test → 退出码 125 · 1.0 秒: "+want+"\n")
 	}
-	script := record{Command: strings.Repeat("a\n", 21) + "b"}
-	expectIs(t, "a long script", ran(script.step()),
+	script := step{Command: strings.Repeat("a\n", 21) + "b"}
+	expectIs(t, "a long script", ran(script),
 		strings.Repeat("a\n", 10)+"……（省略 2 行）……\n"+strings.Repeat("a\n", 9)+"b\n→ 退出码 0 · 0.0 秒\n")
 }
 
 // A review that was killed is written once, though the next prompt records its end.
 func TestLogFollowKilled(t *testing.T) {
 	box := newShowBox(t, 80)
-	killed := record{Time: ago(time.Hour), Kind: kindBegin, Event: eventStop, Review: "r", Project: box.work, Iteration: 1, Limit: 10, Deadline: ago(time.Minute)}
+	killed := began(review{Begun: ago(time.Hour), ID: "r", Iteration: 1, Limit: 10, Deadline: ago(time.Minute)}).in(box.work)
 	box.timelineOf(testSession, killed)
 	output, end := follow(t, box, "-f", testSession)
 	await(t, output, errKilled.zh)
 	session := box.stateDir().session(testSession)
-	over := killed
-	over.Kind, over.Verdict, over.Error, over.Begun, over.Time = kindEnd, verdictFailed, errKilled.zh, killed.Time, now()
-	for _, r := range []record{{Time: now(), Kind: kindPrompt, Prompt: "go on"}, over, {Time: now(), Kind: kindPrompt, Prompt: "and on"}} {
-		check(t, session.append(r.entry()))
+	over := ended(review{ID: "r", Iteration: 1, Limit: 10, outcome: outcome{Verdict: verdictFailed, Error: errKilled.zh}})
+	for _, e := range written(killed, prompted("go on"), over, prompted("and on"))[1:] {
+		check(t, session.append(e))
 	}
 	await(t, output, "and on")
 	end(syscall.SIGINT)

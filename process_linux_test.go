@@ -59,12 +59,12 @@ func TestProcessOfReview(t *testing.T) {
 		"one that can't be seen, just now": {"1-1-boot-1", -time.Second, verdictReviewing},
 		"over its time and what ends it":   {"1-1-boot-1", -6 * time.Second, verdictFailed},
 	} {
-		r := record{Kind: kindBegin, Process: test.process, Deadline: time.Now().Add(test.deadline)}
-		round := historyOf(r).Reviews[0]
+		begun := began(review{ID: "r", Process: test.process, Deadline: time.Now().Add(test.deadline)})
+		round := historyOf(begun).Reviews[0]
 		expectIs(t, name, round.Verdict, test.want)
 		expectIs(t, name+": why", round.Error == errKilled.Error(), test.want == verdictFailed)
-		r.Kind, r.Verdict = kindEnd, verdictAllow
-		expectIs(t, name+", ended", historyOf(r).Reviews[0].Verdict, verdictAllow)
+		end := ended(review{ID: "r", outcome: outcome{Verdict: verdictAllow}})
+		expectIs(t, name+", ended", historyOf(begun, end).Reviews[0].Verdict, verdictAllow)
 	}
 	expectIs(t, "no process", isRunning(""), false)
 	if !regexp.MustCompile(`^[0-9a-f]{8}-\d+$`).MatchString(space) {

@@ -538,14 +538,14 @@ func TestRequestOutcomes(t *testing.T) {
 		ended += fmt.Sprintf("[%d] %s %s\n\n", i+2, say(remark), words)
 	}
 	expectIn(t, "behind an approval and the limit the request", box.read("../fake/reviewer-6.stdin"), ended+"[6] thanks\n")
-	expectIs(t, "what is told elsewhere", strings.Join(box.lastRecord().Requests, "|"), "fix it|serve it|fail it|add tests|and docs|thanks")
+	expectIs(t, "what is told elsewhere", strings.Join(box.lastBegun().Requests, "|"), "fix it|serve it|fail it|add tests|and docs|thanks")
 }
 
-// lastRecord is the begin of the last review of testSession.
-func (box *sandbox) lastRecord() (last record) {
+// lastBegun is the last review of testSession, as it began.
+func (box *sandbox) lastBegun() (last review) {
 	check(box.t, readLines(filepath.Join(box.home, eventsPath), func(line []byte) {
 		if e, ok := parseEntry(line); ok && e.Review != nil && e.Review.Ended.IsZero() {
-			last = flat(e)
+			last = *e.Review
 		}
 	}))
 	return last

@@ -340,7 +340,7 @@ func TestProviderOfReviewerUnset(t *testing.T) {
 	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"provider":"b"},"providers":{"a":{"env":{"ANTHROPIC_AUTH_TOKEN":"TOKEN-A"}},
 		"b":{"env":{"ANTHROPIC_BASE_URL":"https://b","ANTHROPIC_AUTH_TOKEN":"${ANTHROPIC_AUTH_TOKEN}"}}}}`)
 	box.run(30*time.Second, "", "ccc", "a", "-p", "/supervisor fix it")
-	expectIn(t, "why there is no review", lastRecord(t, box.onlyTimeline()).Error,
+	expectIn(t, "why there is no review", lastReview(t, box.onlyTimeline()).Error,
 		"${ANTHROPIC_AUTH_TOKEN}, which a session of provider a")
 	expectIs(t, "a reviewer's environment", box.environment("reviewer-1"), "")
 }

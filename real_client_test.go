@@ -190,11 +190,11 @@ func (box *sandbox) supervised() (sessions []string) {
 	for _, id := range ids {
 		prompt, verdicts := "", ""
 		for _, r := range box.timeline(id) {
-			if prompt == "" {
-				prompt = r.Prompt
+			if prompt == "" && r.Prompt != nil {
+				prompt = r.Prompt.Text
 			}
-			if r.Verdict != "" {
-				verdicts += " " + string(r.Verdict)
+			if r.Review != nil {
+				verdicts += " " + string(r.Review.Verdict)
 			}
 		}
 		sessions = append(sessions, prompt+":"+verdicts)

@@ -183,8 +183,7 @@ func TestRealClientAttribution(t *testing.T) {
 				if line := strings.Contains(requests[0].System, "x-anthropic-billing-header"); line != stays {
 					t.Errorf("the line is there: %v\n%.300s", line, requests[0].System)
 				}
-				records := box.onlyTimeline()
-				if last := records[len(records)-1]; last.Verdict != verdictAllow || last.Way != way {
+				if last := lastReview(t, box.onlyTimeline()); last.Verdict != verdictAllow || last.Way != way {
 					t.Errorf("%+v", last)
 				}
 			})

@@ -63,7 +63,7 @@ func TestRealClientReceipt(t *testing.T) {
 		expectIs(t, "the earlier runs", strings.Count(folded, "\n- Review "), 2)
 		refused := 0
 		for _, r := range box.onlyTimeline() {
-			if r.Kind == kindRefused && r.Tool == "Bash(touch made)" {
+			if r.Step != nil && r.Step.Kind == stepRefused && r.Step.Tool == "Bash(touch made)" {
 				refused++
 			}
 		}

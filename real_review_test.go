@@ -101,10 +101,8 @@ func TestRealClientCache(t *testing.T) {
 			box.awaitVerdicts(2 * (i + 1))
 		}
 		var ways []string
-		for _, r := range box.onlyTimeline() {
-			if r.Verdict != "" {
-				ways = append(ways, r.Way)
-			}
+		for _, r := range endsOf(box.onlyTimeline()) {
+			ways = append(ways, r.Way)
 		}
 		want := []string{"own", "own", "cache", "cache", "cache", "cache"}
 		if olderThan(client.version, "2.1.329") {
@@ -184,10 +182,8 @@ func TestRealClientAdvisor(t *testing.T) {
 				expectEqual(t, "the verdicts", box.timelineVerdicts(), []verdict{verdictBlock, verdictBlock, verdictAllow})
 				expectIs(t, "the reviewer's requests with an advisor", asked.Load(), 0)
 				var ways []string
-				for _, r := range box.onlyTimeline() {
-					if r.Verdict != "" {
-						ways = append(ways, fmt.Sprint(r.Way, r.CacheMissed))
-					}
+				for _, r := range endsOf(box.onlyTimeline()) {
+					ways = append(ways, fmt.Sprint(r.Way, r.CacheMissed))
 				}
 				want := []string{"cachefalse", "cachetrue", "ownfalse"}
 				expectEqual(t, "the ways, and whether they missed the cache,", ways, want)

@@ -55,7 +55,7 @@ func TestRealClientLoop(t *testing.T) {
 			t.Errorf("the reviewer changed the work: %q, %v", notes, entries)
 		}
 		var used tokens
-		for _, r := range box.onlyTimeline() {
+		for _, r := range endsOf(box.onlyTimeline()) {
 			if r.Tokens != nil {
 				used.add(*r.Tokens)
 			}

@@ -35,8 +35,8 @@ func (box *sandbox) ranCommands() (ran []string) {
 	files, _ := filepath.Glob(filepath.Join(box.home, ".claude/ccc/supervisor-*-events.jsonl"))
 	for _, file := range files {
 		for _, r := range box.timeline(strings.TrimSuffix(strings.TrimPrefix(filepath.Base(file), "supervisor-"), "-events.jsonl")) {
-			if r.Kind == kindRun {
-				ran = append(ran, fmt.Sprintf("%s → %d", r.Command, *r.ExitCode))
+			if r.Step != nil && r.Step.Kind == stepRun {
+				ran = append(ran, fmt.Sprintf("%s → %d", r.Step.Command, *r.Step.ExitCode))
 			}
 		}
 	}

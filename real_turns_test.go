@@ -18,8 +18,8 @@ import (
 func (box *sandbox) loggedPrompts() (prompts []string) {
 	box.t.Helper()
 	for _, r := range box.onlyTimeline() {
-		if r.Kind == kindPrompt {
-			prompts = append(prompts, r.Prompt)
+		if r.Prompt != nil {
+			prompts = append(prompts, r.Prompt.Text)
 		}
 	}
 	return prompts

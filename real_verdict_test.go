@@ -119,7 +119,7 @@ func TestRealClientFormless(t *testing.T) {
 				}
 				expectEqual(t, "what the agent got", feedback, play.agent)
 				why := ""
-				for _, r := range box.onlyTimeline() {
+				for _, r := range endsOf(box.onlyTimeline()) {
 					why += r.Error
 				}
 				expectIn(t, "the reason", why, "次没有给出判定")
@@ -141,7 +141,7 @@ func TestRealClientUnknownModel(t *testing.T) {
 		for _, r := range api.requests("review") {
 			expectIs(t, "the reviewer's model", r.Model, "glm-4.7")
 		}
-		for _, r := range box.onlyTimeline() {
+		for _, r := range endsOf(box.onlyTimeline()) {
 			if r.Verdict == verdictFailed && !strings.HasSuffix(r.Error, "planted") {
 				t.Errorf("the reason is %q", r.Error)
 			}

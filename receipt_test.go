@@ -18,17 +18,17 @@ func TestStepInWords(t *testing.T) {
 	for _, c := range []struct {
 		kind, tool, words, want string
 	}{
-		{kindCall, "Read(/p/a.go)", "", "· reading a.go"},
-		{kindCall, "Grep(needle)", "", "· searching for needle"},
-		{kindCall, "Glob(/p/*.go)", "", "· searching for *.go"},
-		{kindCall, "LS(/p/d)", "", "· LS(/p/d)"},
-		{kindCall, "Bash(git status)", "", "· git status"},
-		{kindCall, "Read()", "", "· Read()"},
-		{kindCall, "Task", "", "· Task"},
-		{kindRefused, "Bash(rm x)", "", "· refused rm x"},
-		{kindRefused, "Read(/p/a)", "", "· refused reading a"},
-		{kindWords, "", "I look.", "I look."},
-		{kindPrompt, "", "", ""},
+		{stepCall, "Read(/p/a.go)", "", "· reading a.go"},
+		{stepCall, "Grep(needle)", "", "· searching for needle"},
+		{stepCall, "Glob(/p/*.go)", "", "· searching for *.go"},
+		{stepCall, "LS(/p/d)", "", "· LS(/p/d)"},
+		{stepCall, "Bash(git status)", "", "· git status"},
+		{stepCall, "Read()", "", "· Read()"},
+		{stepCall, "Task", "", "· Task"},
+		{stepRefused, "Bash(rm x)", "", "· refused rm x"},
+		{stepRefused, "Read(/p/a)", "", "· refused reading a"},
+		{stepWords, "", "I look.", "I look."},
+		{"prompt", "", "", ""},
 	} {
 		expectIs(t, c.kind+" "+c.tool, step{Kind: c.kind, Tool: c.tool, Words: c.words}.inWords("/p"), c.want)
 	}

@@ -3,6 +3,7 @@ package main
 // What is secret and what is not.
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -432,12 +433,8 @@ func TestRedactedWhereShown(t *testing.T) {
 // What a running review does is shown without secrets, too.
 func TestDoingRedacted(t *testing.T) {
 	session := stateDir(t.TempDir()).session(testSession)
-	_, self := processInfo(os.Getpid())
-	for _, r := range []record{{Kind: kindBegin, Event: eventStop, Review: "r", Process: self.name, Deadline: time.Now().Add(time.Hour)},
-		{Kind: kindCall, Review: "r", Tool: "Bash(grep " + aSecret + ")"}} {
-		r.Time = now()
-		check(t, session.append(r.entry()))
-	}
+	check(t, errors.Join(session.append(began(review{ID: "r"})),
+		session.append(did(step{Review: "r", Kind: stepCall, Tool: "Bash(grep " + aSecret + ")"}))))
 	s := summarize(session, defaultConfig())
 	expectIs(t, "for programs", s.Doing, "grep ***")
 	expectIs(t, "for people", s.now, "grep ***")

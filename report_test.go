@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -64,7 +65,7 @@ func reportRecords() []record {
 // anyOf returns the records as a timeline takes them.
 func anyOf(records []record) (all []any) {
 	for _, r := range records {
-		all = append(all, r)
+		all = append(all, r.entry())
 	}
 	return all
 }
@@ -164,9 +165,9 @@ func TestReportTitle(t *testing.T) {
 				case verdictReviewing:
 					r.Kind, r.outcome, r.Process, r.Deadline = kindBegin, outcome{}, "1-2-of-another-namespace", time.Now().Add(time.Hour)
 				}
-				records = append(records, r)
+				records = append(records, r.entry())
 			}
-			box.timelineOf(testSession, append(records, record{Time: now(), Kind: kindPrompt, Prompt: "next"})...)
+			box.timelineOf(testSession, append(records, record{Time: now(), Kind: kindPrompt, Prompt: "next"}.entry())...)
 			box.gitIn(box.work, "git checkout -q .; "+c.do)
 			page := box.ccc("report", testSession)
 			if !strings.HasPrefix(page, "## ccc review: "+c.want) || strings.Contains(page, "The reviewer was") != c.isAnswered {
@@ -237,7 +238,7 @@ func hostileRecords(times int) (all []any) {
 		for i := range r.Change {
 			r.Change[i] = "M " + strconv.Quote("a/"+text)
 		}
-		all = append(all, r)
+		all = append(all, r.entry())
 	}
 	return all
 }
@@ -600,14 +601,14 @@ func TestReportOf(t *testing.T) {
 		for _, minute := range minutes {
 			records = append(records, record{Time: at.Add(time.Duration(minute) * time.Minute), Kind: kindEnd, Event: eventStop,
 				Review: fmt.Sprint(session, minute), look: look{tree: tree{top, box.work + "/.git"}, Head: box.gitIn(box.work, "git rev-parse HEAD")},
-				Change: []string{"M a"}, outcome: outcome{Verdict: verdictAllow, Feedback: fmt.Sprintf("said by %s at %d.", session, minute)}})
+				Change: []string{"M a"}, outcome: outcome{Verdict: verdictAllow, Feedback: fmt.Sprintf("said by %s at %d.", session, minute)}}.entry())
 		}
 		box.timelineOf(session, records...)
 	}
 	box.timelineOf("other", record{Time: at, Kind: kindEnd, Event: eventStop, Review: "other", Project: "/o", look: look{tree: tree{"/o", "/o/.git"}},
-		outcome: outcome{Verdict: verdictAllow}})
+		outcome: outcome{Verdict: verdictAllow}}.entry())
 	expectEnd(t, "a review of another repository", box.run(10*time.Second, "", "ccc", "report"), 3, "", "there is no review of "+box.work+" yet\n     ccc review\n")
-	box.timelineOf("unreviewed", record{Time: at, Kind: kindPrompt, Prompt: "x"})
+	box.timelineOf("unreviewed", record{Time: at, Kind: kindPrompt, Prompt: "x"}.entry())
 	expectEnd(t, "no review", box.run(10*time.Second, "", "ccc", "report", "unrev"), 3, "", "there is no review of unrev yet\n")
 	review("one", box.work, 1, 5)
 	review("older", box.work, 2, 3)
@@ -630,4 +631,116 @@ func TestReportOf(t *testing.T) {
 	// A session that can't be read may have the newest change.
 	box.write(".claude/ccc/supervisor-broken-events.jsonl/x", 0o600, "")
 	expectEnd(t, "a session that can't be read", box.run(10*time.Second, "", "ccc", "report"), 2, "", "supervisor-broken-events.jsonl")
+}
+
+// A record is a line of a timeline as the tests write and read it, flat: its kind says which member of an entry has what is set.
+type record struct {
+	Time         time.Time
+	Kind         string
+	Project      string
+	Review       string // the id of the review that it is of
+	Prompt       string
+	Mode         mode
+	By           string
+	Observed     bool
+	Event        string
+	Iteration    int
+	Limit        int
+	PromptSource string
+	Closes       []string
+	Change       []string
+	look
+	Process     string
+	Deadline    time.Time
+	LastMessage string
+	Question    string
+	Requests    []string
+	outcome
+	Way, NoCopy, Model  string
+	NoVerdict, Withheld bool
+	Tool, Words         string
+	Command             string
+	ExitCode            *int
+	Output              string
+	Begun               time.Time // of a review's end; by itself the time of its begin
+}
+
+// The kinds of records: of a review its begin, its end, and its steps.
+const (
+	kindPrompt  = "prompt"
+	kindSwitch  = "switch"
+	kindBegin   = "begin"
+	kindEnd     = "end"
+	kindCall    = stepCall
+	kindRefused = stepRefused
+	kindError   = stepError
+	kindWords   = stepWords
+	kindRun     = stepRun
+)
+
+// ofKind returns r with the kind that goes without saying: of the begin or the end of a review.
+func ofKind(r record) record {
+	if r.Kind == "" && r.Verdict == "" {
+		r.Kind = kindBegin
+	} else if r.Kind == "" {
+		r.Kind = kindEnd
+	}
+	return r
+}
+
+// review returns the review that the record is the begin or the end of. Without an id it has one of its own.
+func (r record) review() review {
+	v := review{ID: r.Review, Event: r.Event, Iteration: r.Iteration, Limit: r.Limit, Begun: r.Begun, Process: r.Process,
+		Deadline: r.Deadline, Requests: r.Requests, LastMessage: r.LastMessage, Question: r.Question, Closes: r.Closes, Change: r.Change,
+		PromptSource: r.PromptSource, Observed: r.Observed, Model: r.Model, Way: r.Way, NoCopy: r.NoCopy, Seen: r.look, outcome: r.outcome}
+	v.did.Tools, v.Seen.Top = []string{}, cmp.Or(v.Seen.Top, r.Project)
+	v.NoVerdict, v.Withheld = r.NoVerdict || r.outcome.NoVerdict, r.Withheld || r.outcome.Withheld
+	if v.Begun.IsZero() {
+		v.Begun = r.Time
+	}
+	if v.ID == "" {
+		v.ID = fmt.Sprintf("unnamed-%d", unnamed.Add(1))
+	}
+	if r.Kind != kindBegin {
+		v.Ended = r.Time
+		if v.Ended.IsZero() {
+			v.Ended = now()
+		}
+	}
+	return v
+}
+
+// withSteps returns the review that ended so, whose reviewer called, ran and was refused that.
+func (r record) withSteps(tools []string, runs []record, refused []string) review {
+	v := r.review()
+	v.did = steps{Tools: append([]string{}, tools...), Refused: refused}
+	for _, run := range runs {
+		v.did.Runs = append(v.did.Runs, run.step())
+	}
+	return v
+}
+
+// step returns the step that the record is.
+func (r record) step() step {
+	return step{Review: r.Review, Kind: r.Kind, Tool: r.Tool, Words: r.Words, Command: r.Command, ExitCode: r.ExitCode, Output: r.Output,
+		Error: r.Error, DurationSeconds: r.DurationSeconds}
+}
+
+// entry returns the record as a line of a timeline.
+func (r record) entry() entry {
+	r = ofKind(r)
+	e := entry{Time: r.Time, Project: r.Project}
+	switch r.Kind {
+	case kindPrompt:
+		e.Prompt = &prompt{Text: r.Prompt, Seen: r.look}
+	case kindSwitch:
+		e.Switch = &switched{Mode: r.Mode, By: r.By, Limit: r.Limit}
+	case kindBegin, kindEnd:
+		v := r.review()
+		e.Review = &v
+	default:
+		did := r.step()
+		e.Step = &did
+	}
+	return e
 }

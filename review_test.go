@@ -194,9 +194,7 @@ func TestUntold(t *testing.T) {
 			case "approved":
 				expectIn(t, "the next stop", box.stop("").stdout, "通过")
 			case "by hand":
-				byHand := record{Time: now(), Kind: kindEnd, Event: eventReview, Review: "h"}
-				byHand.Verdict = verdictAllow
-				check(t, session.append(byHand.entry()))
+				check(t, session.append(ended(review{ID: "h", Event: eventReview, outcome: outcome{Verdict: verdictAllow}})))
 			case "woken":
 				expectEnd(t, "a notification", box.submit("<task-notification>\nx"), 0, "", "")
 			case "then asks":
@@ -362,7 +360,7 @@ func TestSessionsModelAndDirectories(t *testing.T) {
 		model := cmp.Or(id, "m-0")
 		expectIn(t, "the arguments", args, "--add-dir\n"+dir("launch")+"\n"+dir("typed")+"\n", "--model\n"+model+"\n")
 		expectNotIn(t, "the arguments", args, dir("gone"), dir("launch/x"), "relative\n")
-		expectIs(t, "the model on record", lastRecord(t, box.timeline(testSession)).Model, model)
+		expectIs(t, "the model on record", lastReview(t, box.timeline(testSession)).Model, model)
 	}
 	lines := []string{modelLine("1", "", "m-1"), userLine("2", "1", "fix it"), agentLine("3", "2", "done")}
 	for i, test := range []struct {
@@ -410,7 +408,7 @@ func TestWayTaken(t *testing.T) {
 			supervisor := strings.TrimSuffix(`"try":false,`+test.supervisor, ",")
 			box.write(".claude/ccc.json", 0o600, `{"supervisor":{`+supervisor+`},"providers":{"b":{"env":{"ANTHROPIC_BASE_URL":"https://b"}}}}`)
 			box.run(30*time.Second, "", slices.Concat([]string{"ccc", "--supervisor"}, test.args, []string{"--", "hi"})...)
-			expectIs(t, "the way", lastRecord(t, box.onlyTimeline()).Way, test.want)
+			expectIs(t, "the way", lastReview(t, box.onlyTimeline()).Way, test.want)
 			args := box.read("../fake/reviewer-1.args")
 			expectIs(t, "with a schema", strings.Contains(args, "--json-schema"), test.want != "cache")
 			if name == "model variable" { // the reviewer has the session's model, not that
@@ -498,10 +496,8 @@ func TestCacheMeasured(t *testing.T) {
 			box.reviews(fakeReview{first, decides(false, "go on")}, fakeReview{first, decides(true, "")})
 			box.run(30*time.Second, "", "ccc", "--supervisor", "-p", "hi")
 			var ways []string
-			for _, r := range box.onlyTimeline() {
-				if r.Kind == kindEnd {
-					ways = append(ways, r.Way)
-				}
+			for _, r := range endsOf(box.onlyTimeline()) {
+				ways = append(ways, r.Way)
 			}
 			expectIs(t, "the ways", strings.Join(ways, " "), test.want)
 			log := box.run(10*time.Second, "", "ccc", "log").stdout
@@ -519,7 +515,9 @@ func TestUsersOwnCommand(t *testing.T) {
 		box.run(30*time.Second, "", "ccc", "--supervisor", "-p", "hello")
 		expectIs(t, name+": what is said", box.submit("/supervisor off").stdout, "")
 		expectIs(t, name+": the file", box.read(name), "mine: $ARGUMENTS\n")
-		expectIs(t, name+": the user's request", lastRecord(t, box.timeline(testSession)).Prompt, "/supervisor off")
+		h, err := box.stateDir().session(testSession).readHistory()
+		check(t, err)
+		expectIs(t, name+": the user's request", h.newestRequest(), "/supervisor off")
 	}
 }
 
@@ -584,10 +582,8 @@ func TestWithoutVerdict(t *testing.T) {
 		expectIs(t, name+": the form is repeated", strings.Contains(request, repeated), stop.repeated)
 	}
 	var recorded []string
-	for _, r := range box.timeline(testSession) {
-		if r.Verdict != "" {
-			recorded = append(recorded, fmt.Sprint(r.Verdict, " ", r.NoVerdict, " ", r.Withheld))
-		}
+	for _, r := range endsOf(box.timeline(testSession)) {
+		recorded = append(recorded, fmt.Sprint(r.Verdict, " ", r.NoVerdict, " ", r.Withheld))
 	}
 	words, withheld := "block true false", "block true true"
 	const failed = "failed false false"
@@ -622,7 +618,7 @@ func TestReasonOfFailure(t *testing.T) {
 			box := newHookBox(t)
 			box.reviews(test.review)
 			box.stop("")
-			expectIs(t, "the reason", lastRecord(t, box.timeline(testSession)).Error, test.want)
+			expectIs(t, "the reason", lastReview(t, box.timeline(testSession)).Error, test.want)
 		})
 	}
 }
@@ -784,18 +780,17 @@ func TestHookRequest(t *testing.T) {
 	h.event.LastAssistantMessage, h.event.Cwd, h.event.PermissionMode = "done", "/agent", "plan"
 	h.event.ToolInput = map[string]json.RawMessage{"q": []byte("1")}
 	h.event.BackgroundTasks = []json.RawMessage{[]byte("7")}
-	add := func(r record) {
+	add := func(e entry) {
 		t.Helper()
-		r.Time = now()
-		check(t, h.session.append(r.entry()))
+		check(t, h.session.append(e))
 	}
 	request := func() reviewRequest {
 		h.past, _ = h.session.readHistory()
 		return h.buildRequest()
 	}
-	add(record{Kind: kindPrompt, Prompt: "one"})
-	add(record{Kind: kindPrompt, Prompt: "two"})
-	add(record{Kind: kindEnd, Event: eventStop, Review: "r", Iteration: 1, outcome: outcome{Verdict: verdictBlock, Feedback: "a secret"}})
+	add(prompted("one"))
+	add(prompted("two"))
+	add(ended(review{ID: "r", Iteration: 1, outcome: outcome{Verdict: verdictBlock, Feedback: "a secret"}}))
 	words := func(r reviewRequest) (all []string) {
 		for _, asked := range r.requests {
 			all = append(all, asked.words)
@@ -824,7 +819,7 @@ func TestHookRequest(t *testing.T) {
 	expectIs(t, "with its transcript, it is incomplete", r.incomplete, false)
 	expectIs(t, "with its transcript, when it began", r.began(), "2026-01-02T03:04:05Z")
 	expectEqual(t, "the transcript's requests", words(r), []string{"first", "two"})
-	add(record{Kind: kindEnd, Event: eventStop, Review: "s", outcome: outcome{Verdict: verdictAllow}})
+	add(ended(review{ID: "s", outcome: outcome{Verdict: verdictAllow}}))
 	expectIs(t, "approved since, the feedback", request().refusal.Feedback, "a secret")
 	h.event.HookEventName, h.event.PermissionMode, h.event.ToolUseID = eventPreToolUse, "default", ""
 	r = request()
@@ -1293,17 +1288,16 @@ func TestPrepareEnded(t *testing.T) {
 func TestHookPrompted(t *testing.T) {
 	speaking(t, "zh")
 	cancelled, killed := say(earlierCancelled, errUserEnded.zh), say(earlierFailed, errKilled.zh, adviceDoctor.zh)
-	runs := record{Kind: kindBegin, Event: eventStop, Review: "r", Process: selfName(), Deadline: time.Now().Add(time.Hour)}
-	byHand, question, dead, ended := runs, runs, runs, runs
-	byHand.Event, question.Event, ended.Kind, ended.Verdict = eventReview, eventPreToolUse, kindEnd, verdictAllow
-	dead.Process, dead.Review, dead.Iteration = "", "killed", 2
-	dead.Deadline = time.Now().Add(-time.Hour)
-	deadQuestion, deadByHand, before := dead, dead, record{Kind: kindPrompt}
-	deadQuestion.Event, deadByHand.Event, deadByHand.Review = eventPreToolUse, eventReview, "other"
+	gone := func(id, event string) entry {
+		return began(review{ID: id, Event: event, Iteration: 2, Deadline: ago(time.Hour)})
+	}
+	before, runs, question, byHand := prompted(""), began(review{ID: "r"}), began(review{Event: eventPreToolUse}), began(review{Event: eventReview})
+	dead, deadQuestion, deadByHand := gone("killed", eventStop), gone("killed", eventPreToolUse), gone("other", eventReview)
+	ended := ended(review{ID: "r", outcome: outcome{Verdict: verdictAllow}})
 	at := now()
 	for name, test := range map[string]struct {
 		text      string
-		before    []record // of the timeline
+		before    []entry // of the timeline
 		cancelled bool
 		outside   bool   // of a session
 		want      string // what is said
@@ -1312,29 +1306,28 @@ func TestHookPrompted(t *testing.T) {
 	}{
 		"the first":                         {text: "x"},
 		"the first by hand":                 {text: "x", outside: true},
-		"the next":                          {text: "x", before: []record{before}},
-		"cancelled":                         {text: "x", before: []record{before}, cancelled: true, want: cancelled},
-		"cancelled by hand":                 {text: "x", before: []record{before}, cancelled: true, outside: true, want: cancelled},
+		"the next":                          {text: "x", before: []entry{before}},
+		"cancelled":                         {text: "x", before: []entry{before}, cancelled: true, want: cancelled},
+		"cancelled by hand":                 {text: "x", before: []entry{before}, cancelled: true, outside: true, want: cancelled},
 		"cancelled, the first":              {text: "x", cancelled: true, want: cancelled},
-		"cancelled while a review runs":     {text: "x", before: []record{before, runs}, cancelled: true, left: true},
-		"cancelled while a question's runs": {text: "x", before: []record{before, question}, cancelled: true, left: true},
-		"cancelled while one by hand runs":  {text: "x", before: []record{before, byHand}, cancelled: true, want: cancelled},
-		"cancelled behind a review":         {text: "x", before: []record{before, ended}, cancelled: true, want: cancelled},
-		"killed":                            {text: "x", before: []record{before, dead}, want: killed, ends: true},
-		"killed while a prompt came":        {text: "x", before: []record{before, dead, before}, want: killed, ends: true},
-		"killed, then a review":             {text: "x", before: []record{before, dead, ended}},
-		"killed, then one by hand":          {text: "x", before: []record{before, dead, deadByHand}, want: killed, ends: true},
-		"a killed question":                 {text: "x", before: []record{before, deadQuestion}},
-		"a killed one by hand":              {text: "x", before: []record{before, deadByHand}},
+		"cancelled while a review runs":     {text: "x", before: []entry{before, runs}, cancelled: true, left: true},
+		"cancelled while a question's runs": {text: "x", before: []entry{before, question}, cancelled: true, left: true},
+		"cancelled while one by hand runs":  {text: "x", before: []entry{before, byHand}, cancelled: true, want: cancelled},
+		"cancelled behind a review":         {text: "x", before: []entry{before, ended}, cancelled: true, want: cancelled},
+		"killed":                            {text: "x", before: []entry{before, dead}, want: killed, ends: true},
+		"killed while a prompt came":        {text: "x", before: []entry{before, dead, before}, want: killed, ends: true},
+		"killed, then a review":             {text: "x", before: []entry{before, dead, ended}},
+		"killed, then one by hand":          {text: "x", before: []entry{before, dead, deadByHand}, want: killed, ends: true},
+		"a killed question":                 {text: "x", before: []entry{before, deadQuestion}},
+		"a killed one by hand":              {text: "x", before: []entry{before, deadByHand}},
 		"a notification":                    {text: "<task-notification>\nx", cancelled: true, left: true},
-		"an image":                          {text: "", before: []record{before}, cancelled: true, want: cancelled},
+		"an image":                          {text: "", before: []entry{before}, cancelled: true, want: cancelled},
 	} {
 		h := testHook(t, eventPrompt)
 		h.event.Prompt = test.text
 		h.dirs.env = setEnv(h.dirs.env, projectVariable, map[bool]string{false: "/p"}[test.outside])
-		for _, r := range test.before {
-			r.Time = at
-			check(t, h.session.append(r.entry()))
+		for _, e := range test.before {
+			check(t, h.session.append(e.at(at)))
 		}
 		check(t, h.session.update(func(s *sessionState) { s.Count, s.Cancelled = 3, test.cancelled }))
 		h.state, _ = h.session.readState()
@@ -1387,9 +1380,7 @@ func TestHookStopped(t *testing.T) {
 		if test.event != eventStop {
 			h.event.ToolInput = map[string]json.RawMessage{"questions": []byte(`[{"question":"Which?"}]`)}
 		}
-		block := record{Kind: kindEnd, Event: eventStop, Review: "r", Time: now()}
-		block.Verdict, block.Feedback = verdictBlock, "open feedback"
-		check(t, h.session.append(block.entry()))
+		check(t, h.session.append(ended(review{ID: "r", outcome: outcome{Verdict: verdictBlock, Feedback: "open feedback"}})))
 		if test.state == "/" {
 			check(t, os.Mkdir(h.session.stateFile(), 0o700))
 		} else {

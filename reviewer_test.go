@@ -71,7 +71,7 @@ func TestStreamOutcome(t *testing.T) {
 	var called []string
 	s := quietStream(io.Discard, func(err error) { t.Error(err) })
 	s.note = func(r step) {
-		if r.Kind == kindCall {
+		if r.Kind == stepCall {
 			called = append(called, r.Tool)
 		}
 	}

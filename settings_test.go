@@ -762,7 +762,7 @@ func TestHooksTimeoutInSettings(t *testing.T) {
 	if got.code != 0 || !strings.Contains(got.stdout, why) || got.took > 6*time.Second {
 		t.Errorf("got %+v", got)
 	}
-	if r := box.timeline(testSession); len(r) != 1 || r[0].Verdict != verdictFailed || !strings.Contains(r[0].Error, why) {
+	if r := endsOf(box.timeline(testSession)); len(r) != 1 || r[0].Verdict != verdictFailed || !strings.Contains(r[0].Error, why) {
 		t.Errorf("timeline %+v", r)
 	}
 }

@@ -138,17 +138,12 @@ func TestStateTornLine(t *testing.T) {
 
 // A review that was switched off while it ran is the last that is told of; one that had ended before is not.
 func TestHistorySwitchedOff(t *testing.T) {
-	begin, end := record{Kind: kindBegin, Review: "r"}, record{Kind: kindEnd, Review: "r"}
-	begin.Event, end.Event, end.Verdict = eventStop, eventStop, verdictCancelled
-	off := record{Kind: kindSwitch, Mode: modeOff}
+	begin, off, end := beginOf("r"), switchedTo(modeOff), endOf("r", outcome{Verdict: verdictCancelled})
 	for _, test := range []struct {
-		records []record
-		told    bool
-	}{{[]record{begin, off, end}, true}, {[]record{begin, end, off}, false}} {
-		for i := range test.records {
-			test.records[i].Time = time.Now().Add(time.Duration(i-10) * time.Second)
-		}
-		expectIs(t, "is told of", historyOf(test.records...).lastReview() != nil, test.told)
+		lines []entry
+		told  bool
+	}{{[]entry{begin, off, end}, true}, {[]entry{begin, end, off}, false}} {
+		expectIs(t, "is told of", historyOf(spaced(test.lines)...).lastReview() != nil, test.told)
 	}
 }
 
@@ -162,36 +157,29 @@ func FuzzTimeline(f *testing.F) {
 		var requests []string
 		var calls []int
 		verdicts, present, clock := []verdict{}, 0, time.Now().Add(-time.Hour)
-		var begun time.Time
-		line := func(r record) []byte {
+		id := func() string { return fmt.Sprint("r", len(verdicts)) }
+		line := func(e entry) []byte {
 			clock = clock.Add(time.Second)
-			r.Time, r.Review, r.Deadline = clock, fmt.Sprint("r", len(verdicts)), time.Now().Add(time.Hour)
-			if r.Kind == kindBegin {
-				begun = clock
-			}
-			r.Begun = begun
-			return append(encodeJSON(r.entry()), '\n')
+			return append(encodeJSON(e.at(clock)), '\n')
 		}
-		for n, step := range steps[:min(len(steps), 50)] {
+		for n, code := range steps[:min(len(steps), 50)] {
 			runs := len(verdicts) > 0 && verdicts[len(verdicts)-1] == verdictReviewing
 			switch {
-			case step%6 == 0 && !runs:
-				r := record{Kind: kindPrompt, Prompt: fmt.Sprint("prompt ", n)}
-				requests, present = append(requests, r.Prompt), len(verdicts)
-				text = append(text, line(r)...)
-			case step%6 == 1 && !runs:
+			case code%6 == 0 && !runs:
+				requests, present = append(requests, fmt.Sprint("prompt ", n)), len(verdicts)
+				text = append(text, line(prompted(requests[len(requests)-1]))...)
+			case code%6 == 1 && !runs:
 				verdicts, calls = append(verdicts, verdictReviewing), append(calls, 0)
-				text = append(text, line(record{Kind: kindBegin, Event: eventStop})...)
-			case step%6 == 2 && runs:
-				end := record{Kind: kindEnd, Event: eventStop, outcome: outcome{Verdict: []verdict{verdictAllow, verdictBlock, verdictFailed}[step/6%3]}}
-				verdicts[len(verdicts)-1] = end.Verdict
-				text = append(text, line(end)...)
-			case step%6 == 3 && runs:
+				text = append(text, line(began(review{ID: id()}))...)
+			case code%6 == 2 && runs:
+				verdicts[len(verdicts)-1] = []verdict{verdictAllow, verdictBlock, verdictFailed}[code/6%3]
+				text = append(text, line(endOf(id(), outcome{Verdict: verdicts[len(verdicts)-1]}))...)
+			case code%6 == 3 && runs:
 				calls[len(calls)-1]++
-				text = append(text, line(record{Kind: kindCall, Tool: other})...)
-			case step%6 == 4:
-				half := line(record{Kind: kindEnd, Question: other, outcome: outcome{Verdict: verdictAllow}})
-				text = append(append(text, half[:int(step)%(len(half)-2)]...), '\n')
+				text = append(text, line(did(step{Review: id(), Kind: stepCall, Tool: other}))...)
+			case code%6 == 4:
+				half := line(ended(review{ID: id(), Question: other, outcome: outcome{Verdict: verdictAllow}}))
+				text = append(append(text, half[:int(code)%(len(half)-2)]...), '\n')
 			default:
 				for part := range strings.SplitSeq(other, "\n") {
 					if _, isLine := parseEntry([]byte(part)); !isLine {
@@ -233,10 +221,10 @@ func TestAnswers(t *testing.T) {
 	speakIn(t, english)
 	box := newFakeBox(t)
 	box.gitIn(box.work, "git init -q; git add .; git commit -qm first; echo u >mine; echo s >>notes.txt")
-	approval := record{Event: eventStop, outcome: outcome{Verdict: verdictAllow, Feedback: "fine"}, look: takeLook(box.work, box.vars, time.Minute)}
-	expect := func(what string, r record, word verdict, why string) {
+	approval := review{Event: eventStop, outcome: outcome{Verdict: verdictAllow, Feedback: "fine"}, Seen: takeLook(box.work, box.vars, time.Minute)}
+	expect := func(what string, r review, word verdict, why string) {
 		t.Helper()
-		a := r.review().answer(box.vars)
+		a := r.answer(box.vars)
 		if a.word != word || !strings.HasPrefix(a.why, why) || why == "" && a.why != "" {
 			t.Errorf("%s: %s %q, want %s %q", what, a.word, a.why, word, why)
 		}
@@ -246,7 +234,8 @@ func TestAnswers(t *testing.T) {
 	box.gitIn(box.work, "echo t >mine; git add a; git commit -qm a a; rm notes.txt")
 	expect("changed", approval, answerChanged, "changed since: a, mine, notes.txt")
 	unseen, gone, moved, outside, question := approval, approval, approval, approval, approval
-	unseen.Unseen, gone.Head, moved.Top, outside.Repository, question.Event = "git is slow", strings.Repeat("1", 40), "/nowhere", "", eventPreToolUse
+	unseen.Seen.Unseen, gone.Seen.Head, moved.Seen.Top, outside.Seen.Repository = "git is slow", strings.Repeat("1", 40), "/nowhere", ""
+	question.Event = eventPreToolUse
 	expect("git could not tell", unseen, answerChanged, "whether anything has changed since can't be told: git is slow")
 	expect("a commit that is gone", gone, answerChanged, "whether anything has changed since can't be told: the commit 1111")
 	expect("a directory that is gone", moved, answerChanged, "whether anything has changed since can't be told: the directory /nowhere is gone")
@@ -256,10 +245,10 @@ func TestAnswers(t *testing.T) {
 	expect("a refusal", refused, verdictBlock, "fine")
 	expect("a failure", failed, verdictFailed, "overloaded")
 	for name, c := range map[string]struct {
-		r    record
+		r    review
 		want bool
 	}{"approval": {approval, true}, "refusal": {refused, false}, "failure": {failed, false}, "question": {question, false}} {
-		expectIs(t, name+" approves", c.r.review().approves(), c.want)
+		expectIs(t, name+" approves", c.r.approves(), c.want)
 	}
 	for want, all := range map[string][]string{"": nil, "one": {"one"}, "two": {"one", "two"}} {
 		expectIs(t, "the newest request", review{Requests: all}.newestRequest(), want)
@@ -273,7 +262,7 @@ func TestStateNames(t *testing.T) {
 		s.stateFile(): "/s/supervisor-a.json", s.outputFile(): "/s/supervisor-a-output.jsonl", s.timelineFile(): "/s/supervisor-a-events.jsonl",
 		fmt.Sprintln(verdictBlock, verdictAllow, verdictFailed, verdictLimit, verdictCancelled, verdictReviewing): "block allow failed limit cancelled reviewing\n",
 		s.dir.logFile(): "/s/hook-invocation.log", s.dir.lockFile(): "/s/state.lock",
-		strings.Join([]string{kindPrompt, kindSwitch, kindBegin, kindCall, kindRefused, kindError, kindWords, kindRun, kindEnd}, " "):                           "prompt switch begin call refused error words run end",
+		strings.Join([]string{stepCall, stepRefused, stepError, stepWords, stepRun}, " "):                                                                       "call refused error words run",
 		strings.Join([]string{switchedInSession, switchedOutside, switchedByAgent, eventReview}, " "):                                                           "/supervisor supervisor-mode agent review",
 		strings.Join([]string{supervisorVariable, reviewerVariable, launchVariable, providerVariable, claudeVariable, configDirVariable, workDirVariable}, " "): "CCC_SUPERVISOR CCC_SUPERVISOR_HOOK CCC_LAUNCH CCC_PROVIDER CCC_CLAUDE CCC_CONFIG_DIR CCC_WORK_DIR",
 		strings.Join([]string{claudeDirVariable, projectVariable, toolVariable, sessionVariable, tokenVariable, keyVariable, blockCapVariable, attributionVariable}, " "): "CLAUDE_CONFIG_DIR CLAUDE_PROJECT_DIR CLAUDECODE CLAUDE_CODE_SESSION_ID ANTHROPIC_AUTH_TOKEN " +
@@ -550,55 +539,50 @@ func TestIterationCounted(t *testing.T) {
 
 // Which stops begin a count of their own, by what came before in the session.
 func TestCountBeginsAnew(t *testing.T) {
-	begun := func(deadline time.Duration) record {
-		return record{Kind: kindBegin, Event: eventStop, Review: "r", Deadline: time.Now().Add(deadline)}
+	of := func(event string, verdict verdict) entry {
+		return ended(review{Event: event, outcome: outcome{Verdict: verdict}})
 	}
-	ended := func(event string, verdict verdict) record {
-		return record{Kind: kindEnd, Event: event, outcome: outcome{Verdict: verdict}}
-	}
-	stop := func(verdict verdict) record { return ended(eventStop, verdict) }
-	off, on := record{Kind: kindSwitch, Mode: modeOff}, record{Kind: kindSwitch, Mode: modeOn}
+	stop := func(verdict verdict) entry { return of(eventStop, verdict) }
+	off, on := switchedTo(modeOff), switchedTo(modeOn)
 	for name, test := range map[string]struct {
-		before            []record
+		before            []entry
 		inTurn, inAnother bool // the stop is one of the same turn, or of the next
 	}{
 		"the first of a session":                {nil, false, false},
-		"an approval":                           {[]record{stop(verdictAllow)}, true, true},
-		"an approval, and a question behind it": {[]record{stop(verdictAllow), ended(eventPreToolUse, verdictBlock)}, true, true},
-		"sent back":                             {[]record{stop(verdictAllow), stop(verdictBlock)}, false, false},
-		"sent back, and an approved question":   {[]record{stop(verdictBlock), ended(eventPreToolUse, verdictAllow)}, false, false},
-		"sent back, and a question that failed": {[]record{stop(verdictBlock), ended(eventPreToolUse, verdictFailed)}, false, false},
-		"sent back, and an approval by hand":    {[]record{stop(verdictBlock), ended(eventReview, verdictAllow)}, false, false},
-		"sent back, and off and on":             {[]record{stop(verdictBlock), off, on}, false, false},
-		"a failure":                             {[]record{stop(verdictFailed)}, false, true},
-		"the limit":                             {[]record{stop(verdictLimit)}, false, true},
-		"a cancelled review":                    {[]record{stop(verdictCancelled)}, false, false},
-		"a killed review":                       {[]record{begun(-time.Hour)}, false, true},
-		"a review that runs":                    {[]record{begun(time.Hour)}, false, false},
+		"an approval":                           {[]entry{stop(verdictAllow)}, true, true},
+		"an approval, and a question behind it": {[]entry{stop(verdictAllow), of(eventPreToolUse, verdictBlock)}, true, true},
+		"sent back":                             {[]entry{stop(verdictAllow), stop(verdictBlock)}, false, false},
+		"sent back, and an approved question":   {[]entry{stop(verdictBlock), of(eventPreToolUse, verdictAllow)}, false, false},
+		"sent back, and a question that failed": {[]entry{stop(verdictBlock), of(eventPreToolUse, verdictFailed)}, false, false},
+		"sent back, and an approval by hand":    {[]entry{stop(verdictBlock), of(eventReview, verdictAllow)}, false, false},
+		"sent back, and off and on":             {[]entry{stop(verdictBlock), off, on}, false, false},
+		"a failure":                             {[]entry{stop(verdictFailed)}, false, true},
+		"the limit":                             {[]entry{stop(verdictLimit)}, false, true},
+		"a cancelled review":                    {[]entry{stop(verdictCancelled)}, false, false},
+		"a killed review":                       {[]entry{began(review{Deadline: ago(time.Hour)})}, false, true},
+		"a review that runs":                    {[]entry{beginOf("r")}, false, false},
 	} {
 		s := stateDir(t.TempDir()).session(testSession)
-		for _, r := range test.before {
-			r.Time = now()
-			check(t, s.append(r.entry()))
-		}
-		past, err := s.readHistory()
-		check(t, err)
+		past := toldHistory(t, s, test.before...)
 		expectIs(t, name+": in the same turn", past.beginsAnew(true), test.inTurn)
 		expectIs(t, name+": in the next", past.beginsAnew(false), test.inAnother)
 	}
 }
 
-// toldHistory returns the history of a session with these records, a second apart.
-func toldHistory(t *testing.T, s sessionFiles, records ...record) *history {
+// spaced returns the lines a second apart.
+func spaced(lines []entry) (all []entry) {
+	begin := ago(time.Hour)
+	for i, e := range lines {
+		all = append(all, e.at(begin.Add(time.Duration(i)*time.Second)))
+	}
+	return all
+}
+
+// toldHistory returns the history of a session with these lines, a second apart.
+func toldHistory(t *testing.T, s sessionFiles, lines ...entry) *history {
 	t.Helper()
 	os.Remove(s.timelineFile())
-	at := time.Now().Add(-time.Hour).UTC()
-	for i := range records {
-		if records[i].Time.IsZero() {
-			records[i].Time = at.Add(time.Duration(i) * time.Second)
-		}
-	}
-	for _, e := range entries(records...) {
+	for _, e := range written(spaced(lines)...) {
 		check(t, s.append(e))
 	}
 	h, err := s.readHistory()
@@ -606,32 +590,26 @@ func toldHistory(t *testing.T, s sessionFiles, records ...record) *history {
 	return h
 }
 
-// The records of the tests of the history.
+// What the tests of the history begin and end reviews with.
 var sentBack = outcome{Verdict: verdictBlock, Feedback: "do more"}
 
-func beginOf(id string) record {
-	return record{Kind: kindBegin, Event: eventStop, Review: id, Deadline: time.Now().Add(time.Hour)}
-}
+func beginOf(id string) entry { return began(review{ID: id}) }
 
-func endOf(id string, o outcome) record {
-	return record{Kind: kindEnd, Event: eventStop, Review: id, outcome: o}
+func endOf(id string, o outcome) entry {
+	return ended(review{ID: id, outcome: o})
 }
-
-// promptOf is a prompt of the user's.
-func promptOf(text string) record { return record{Kind: kindPrompt, Prompt: text} }
 
 // What the records of a review make of it.
 func TestHistory(t *testing.T) {
 	s := stateDir(t.TempDir()).session("a")
 	// The begin tells the end what the agent had said and asked, and what the user; calls that were refused are none.
-	begun := beginOf("1")
-	begun.LastMessage, begun.Question, begun.Requests, begun.Project = "all done", "Which?", []string{"fix it"}, "/p"
-	call := func(kind, tool string) record { return record{Kind: kind, Review: "1", Tool: tool} }
-	h := toldHistory(t, s, promptOf("fix it"), begun,
-		call(kindCall, "Read(a)"), call(kindRefused, "Read(a)"),
-		call(kindCall, "Read(b)"), call(kindCall, "Read(c)"), call(kindRefused, "Read(none)"),
-		call(kindCall, "Skill(x)"), call(kindError, "Skill(x)"),
-		record{Kind: kindRun, Review: "1", Command: "make"}, record{Kind: kindRun, Review: "lost", Command: "make"},
+	begun := began(review{ID: "1", LastMessage: "all done", Question: "Which?", Requests: []string{"fix it"}})
+	call := func(kind, tool string) entry { return did(step{Review: "1", Kind: kind, Tool: tool}) }
+	h := toldHistory(t, s, prompted("fix it"), begun.in("/p"),
+		call(stepCall, "Read(a)"), call(stepRefused, "Read(a)"),
+		call(stepCall, "Read(b)"), call(stepCall, "Read(c)"), call(stepRefused, "Read(none)"),
+		call(stepCall, "Skill(x)"), call(stepError, "Skill(x)"),
+		did(step{Kind: stepRun, Review: "1", Command: "make"}), did(step{Kind: stepRun, Review: "lost", Command: "make"}),
 		endOf("1", sentBack))
 	r := h.Reviews[0]
 	expectIs(t, "the reviews", len(h.Reviews), 1)
@@ -647,7 +625,7 @@ func TestHistory(t *testing.T) {
 	expectEqual(t, "what was refused", r.did.Refused, []string{"Read(a)", "Read(none)"})
 	expectIs(t, "the present call", r.did.current, "")
 
-	h = toldHistory(t, s, promptOf("a"), promptOf(""))
+	h = toldHistory(t, s, prompted("a"), prompted(""))
 	expectIs(t, "the request", h.newestRequest(), "a")
 	expectIs(t, "an id that is none", h.review(""), nil)
 }
@@ -684,34 +662,34 @@ func TestHistoryOfOthers(t *testing.T) {
 func TestLastReview(t *testing.T) {
 	s := stateDir(t.TempDir()).session("a")
 	block, allow, failed := sentBack, outcome{Verdict: verdictAllow}, outcome{Verdict: verdictFailed}
-	off, on := record{Kind: kindSwitch, Mode: "off"}, record{Kind: kindSwitch, Mode: "on"}
-	question, byHand, failedByHand, wordsByHand := endOf("q", block), endOf("h", allow), endOf("h", failed), endOf("h", block)
-	question.Event, byHand.Event, failedByHand.Event, wordsByHand.Event = eventPreToolUse, eventReview, eventReview, eventReview
-	wordsByHand.NoVerdict = true
+	off, on := switchedTo(modeOff), switchedTo(modeOn)
+	question := ended(review{ID: "q", Event: eventPreToolUse, outcome: block})
+	byHand := func(o outcome) entry { return ended(review{ID: "h", Event: eventReview, outcome: o}) }
+	wordsByHand := byHand(outcome{Verdict: verdictBlock, NoVerdict: true})
 	for name, test := range map[string]struct {
-		records []record
-		want    string
+		lines []entry
+		want  string
 	}{
 		"none":                 {nil, ""},
-		"the later":            {[]record{promptOf("a"), endOf("1", block), endOf("2", failed)}, "2"},
-		"before the prompt":    {[]record{promptOf("a"), endOf("1", block), promptOf("b")}, ""},
-		"before it was off":    {[]record{promptOf("a"), endOf("1", block), off}, ""},
-		"before it was on":     {[]record{promptOf("a"), endOf("1", block), on}, "1"},
-		"off at once":          {[]record{promptOf("a"), off, endOf("1", allow)}, "1"},
-		"off while it ran":     {[]record{promptOf("a"), beginOf("1"), off, endOf("1", outcome{Verdict: verdictCancelled})}, "1"},
-		"one that runs":        {[]record{promptOf("a"), beginOf("1"), promptOf("b")}, "1"},
-		"a question is none":   {[]record{promptOf("a"), endOf("1", allow), question}, "1"},
-		"by hand":              {[]record{promptOf("a"), endOf("1", block), byHand}, "h"},
-		"by hand, without one": {[]record{promptOf("a"), endOf("1", block), failedByHand}, "1"},
-		"by hand, in words":    {[]record{promptOf("a"), endOf("1", allow), wordsByHand}, "1"},
-		"ended last":           {[]record{promptOf("a"), beginOf("1"), beginOf("2"), endOf("2", block), endOf("1", allow)}, "1"},
-		"overlapped, refused":  {[]record{promptOf("a"), beginOf("1"), beginOf("2"), endOf("2", allow), endOf("1", block)}, "1"},
-		"overlapped, approved": {[]record{promptOf("a"), beginOf("1"), beginOf("2"), endOf("1", allow), endOf("2", allow)}, "2"},
-		"overlapped, later":    {[]record{promptOf("a"), beginOf("1"), beginOf("2"), endOf("1", allow), endOf("2", block)}, "2"},
-		"one after the other":  {[]record{promptOf("a"), beginOf("1"), endOf("1", block), beginOf("2"), endOf("2", allow)}, "2"},
+		"the later":            {[]entry{prompted("a"), endOf("1", block), endOf("2", failed)}, "2"},
+		"before the prompt":    {[]entry{prompted("a"), endOf("1", block), prompted("b")}, ""},
+		"before it was off":    {[]entry{prompted("a"), endOf("1", block), off}, ""},
+		"before it was on":     {[]entry{prompted("a"), endOf("1", block), on}, "1"},
+		"off at once":          {[]entry{prompted("a"), off, endOf("1", allow)}, "1"},
+		"off while it ran":     {[]entry{prompted("a"), beginOf("1"), off, endOf("1", outcome{Verdict: verdictCancelled})}, "1"},
+		"one that runs":        {[]entry{prompted("a"), beginOf("1"), prompted("b")}, "1"},
+		"a question is none":   {[]entry{prompted("a"), endOf("1", allow), question}, "1"},
+		"by hand":              {[]entry{prompted("a"), endOf("1", block), byHand(allow)}, "h"},
+		"by hand, without one": {[]entry{prompted("a"), endOf("1", block), byHand(failed)}, "1"},
+		"by hand, in words":    {[]entry{prompted("a"), endOf("1", allow), wordsByHand}, "1"},
+		"ended last":           {[]entry{prompted("a"), beginOf("1"), beginOf("2"), endOf("2", block), endOf("1", allow)}, "1"},
+		"overlapped, refused":  {[]entry{prompted("a"), beginOf("1"), beginOf("2"), endOf("2", allow), endOf("1", block)}, "1"},
+		"overlapped, approved": {[]entry{prompted("a"), beginOf("1"), beginOf("2"), endOf("1", allow), endOf("2", allow)}, "2"},
+		"overlapped, later":    {[]entry{prompted("a"), beginOf("1"), beginOf("2"), endOf("1", allow), endOf("2", block)}, "2"},
+		"one after the other":  {[]entry{prompted("a"), beginOf("1"), endOf("1", block), beginOf("2"), endOf("2", allow)}, "2"},
 	} {
 		last := ""
-		if r := toldHistory(t, s, test.records...).lastReview(); r != nil {
+		if r := toldHistory(t, s, test.lines...).lastReview(); r != nil {
 			last = r.ID
 		}
 		expectIs(t, name, last, test.want)
@@ -762,25 +740,25 @@ func TestStateUnusable(t *testing.T) {
 func TestOpenFeedback(t *testing.T) {
 	s := stateDir(t.TempDir()).session("a")
 	block, allow, failed := sentBack, outcome{Verdict: verdictAllow}, outcome{Verdict: verdictFailed}
-	question, byHand, refusedByHand, observed := endOf("q", block), endOf("h", allow), endOf("h", block), endOf("o", block)
-	question.Event, byHand.Event, refusedByHand.Event = eventPreToolUse, eventReview, eventReview
-	observed.Observed = true
+	question := ended(review{ID: "q", Event: eventPreToolUse, outcome: block})
+	byHand := func(o outcome) entry { return ended(review{ID: "h", Event: eventReview, outcome: o}) }
+	observed := ended(review{ID: "o", Observed: true, outcome: block})
 	for name, test := range map[string]struct {
-		records    []record
+		lines      []entry
 		last, open string
 	}{
-		"a refusal":                  {[]record{promptOf("a"), endOf("1", block)}, "1", "do more"},
-		"approved since":             {[]record{promptOf("a"), endOf("1", block), endOf("2", allow)}, "1", ""},
-		"failed since":               {[]record{promptOf("a"), endOf("1", block), endOf("2", failed)}, "1", "do more"},
-		"by hand":                    {[]record{promptOf("a"), refusedByHand}, "", ""},
-		"approved by hand since":     {[]record{promptOf("a"), endOf("1", block), byHand}, "1", "do more"},
-		"of a request before":        {[]record{promptOf("a"), endOf("1", block), promptOf("b")}, "", ""},
-		"that ended behind a prompt": {[]record{promptOf("a"), beginOf("1"), promptOf("b"), endOf("1", block)}, "1", "do more"},
-		"a question":                 {[]record{promptOf("a"), question}, "q", "do more"},
-		"observed, then a prompt":    {[]record{promptOf("a"), observed, promptOf("b")}, "o", "do more"},
-		"observed, then approved":    {[]record{promptOf("a"), observed, endOf("2", allow), promptOf("b")}, "", ""},
+		"a refusal":                  {[]entry{prompted("a"), endOf("1", block)}, "1", "do more"},
+		"approved since":             {[]entry{prompted("a"), endOf("1", block), endOf("2", allow)}, "1", ""},
+		"failed since":               {[]entry{prompted("a"), endOf("1", block), endOf("2", failed)}, "1", "do more"},
+		"by hand":                    {[]entry{prompted("a"), byHand(block)}, "", ""},
+		"approved by hand since":     {[]entry{prompted("a"), endOf("1", block), byHand(allow)}, "1", "do more"},
+		"of a request before":        {[]entry{prompted("a"), endOf("1", block), prompted("b")}, "", ""},
+		"that ended behind a prompt": {[]entry{prompted("a"), beginOf("1"), prompted("b"), endOf("1", block)}, "1", "do more"},
+		"a question":                 {[]entry{prompted("a"), question}, "q", "do more"},
+		"observed, then a prompt":    {[]entry{prompted("a"), observed, prompted("b")}, "o", "do more"},
+		"observed, then approved":    {[]entry{prompted("a"), observed, endOf("2", allow), prompted("b")}, "", ""},
 	} {
-		h := toldHistory(t, s, test.records...)
+		h := toldHistory(t, s, test.lines...)
 		expectIs(t, name, h.lastRefusal().ID, test.last)
 		expectIs(t, name+": open", h.openFeedback(), test.open)
 	}
@@ -789,34 +767,25 @@ func TestOpenFeedback(t *testing.T) {
 // How many answers in a row held no verdict: a verdict, a failure and a prompt end the row, a review by hand
 // does not.
 func TestStateUnread(t *testing.T) {
-	at := func(kind string) record { return record{Kind: kind, Event: eventStop, Prompt: "a"} }
-	end := func(id string, v verdict, noVerdict bool) record {
-		r := at(kindEnd)
-		r.Review, r.Verdict, r.NoVerdict = id, v, noVerdict
-		return r
-	}
-	words := func(id string) record { return end(id, verdictBlock, true) }
-	byHand := words("h")
-	byHand.Event = eventReview
+	words := func(id string) entry { return endOf(id, outcome{Verdict: verdictBlock, NoVerdict: true}) }
+	verdict := func(v verdict) entry { return endOf("v", outcome{Verdict: v}) }
+	byHand := ended(review{Event: eventReview, outcome: outcome{Verdict: verdictBlock, NoVerdict: true}})
 	for name, test := range map[string]struct {
-		records []record
-		want    int
+		lines []entry
+		want  int
 	}{
 		"none":                 {nil, 0},
-		"one":                  {[]record{at(kindPrompt), words("1")}, 1},
-		"two":                  {[]record{at(kindPrompt), words("1"), words("2")}, 2},
-		"a verdict between":    {[]record{at(kindPrompt), words("1"), end("2", verdictBlock, false), words("3")}, 1},
-		"an approval behind":   {[]record{at(kindPrompt), words("1"), end("2", verdictAllow, false)}, 0},
-		"a failure between":    {[]record{at(kindPrompt), words("1"), end("2", verdictFailed, false), words("3")}, 1},
-		"a prompt between":     {[]record{at(kindPrompt), words("1"), at(kindPrompt), words("2")}, 1},
-		"a prompt behind":      {[]record{at(kindPrompt), words("1"), at(kindPrompt)}, 0},
-		"by hand between":      {[]record{at(kindPrompt), words("1"), byHand, words("2")}, 2},
-		"a verdict before two": {[]record{at(kindPrompt), end("1", verdictBlock, false), words("2"), words("3")}, 2},
-		"before any prompt":    {[]record{words("1"), words("2")}, 2},
+		"one":                  {[]entry{prompted("a"), words("1")}, 1},
+		"two":                  {[]entry{prompted("a"), words("1"), words("2")}, 2},
+		"a verdict between":    {[]entry{prompted("a"), words("1"), verdict(verdictBlock), words("3")}, 1},
+		"an approval behind":   {[]entry{prompted("a"), words("1"), verdict(verdictAllow)}, 0},
+		"a failure between":    {[]entry{prompted("a"), words("1"), verdict(verdictFailed), words("3")}, 1},
+		"a prompt between":     {[]entry{prompted("a"), words("1"), prompted("a"), words("2")}, 1},
+		"a prompt behind":      {[]entry{prompted("a"), words("1"), prompted("a")}, 0},
+		"by hand between":      {[]entry{prompted("a"), words("1"), byHand, words("2")}, 2},
+		"a verdict before two": {[]entry{prompted("a"), verdict(verdictBlock), words("2"), words("3")}, 2},
+		"before any prompt":    {[]entry{words("1"), words("2")}, 2},
 	} {
-		for i := range test.records {
-			test.records[i].Time = time.Now().Add(time.Duration(i-10) * time.Second)
-		}
-		expectIs(t, name, historyOf(test.records...).countWithoutVerdict(), test.want)
+		expectIs(t, name, historyOf(spaced(test.lines)...).countWithoutVerdict(), test.want)
 	}
 }

@@ -40,11 +40,11 @@ func statusBox(t *testing.T, columns int) *sandbox {
 	state := func(session string, count int, members string) {
 		box.write(".claude/ccc/supervisor-"+session+".json", 0o600, stateText(session, count, members))
 	}
-	review := func(at time.Time, project string, verdict verdict, cost float64) record {
-		return record{Time: at, Event: eventStop, Project: project, Iteration: 1, Limit: 20, outcome: outcome{Verdict: verdict, CostUSD: cost}}
+	review := func(at time.Time, project string, verdict verdict, cost float64) entry {
+		return ended(review{Ended: at, Iteration: 1, Limit: 20, outcome: outcome{Verdict: verdict, CostUSD: cost}}).in(project)
 	}
 	state("0b6c3a52-51c8-4c5e-9a35-1f7d7c2e9f10", 3, "")
-	box.timelineOf("0b6c3a52-51c8-4c5e-9a35-1f7d7c2e9f10", record{Time: ago(time.Hour), Kind: kindPrompt, Project: "/home/you/项目/商城", Prompt: "x"},
+	box.timelineOf("0b6c3a52-51c8-4c5e-9a35-1f7d7c2e9f10", prompted("x").in("/home/you/项目/商城").at(ago(time.Hour)),
 		review(ago(50*time.Minute), "/home/you/项目/商城", verdictBlock, 0.1), review(ago(40*time.Minute), "/home/you/项目/商城", verdictFailed, 0.2),
 		review(ago(210*time.Second), "/home/you/项目/商城", verdictAllow, 0))
 	state("4f1de09a-0000-4c5e-9a35-1f7d7c2e9f10", 20, stateOn)
@@ -73,7 +73,7 @@ func TestShowGolden(t *testing.T) {
 
 func TestStatusJSON(t *testing.T) {
 	box := statusBox(t, 80)
-	box.timelineOf("html", record{Time: ago(0), Event: eventStop, Project: "/a<&>b", outcome: outcome{Verdict: verdictBlock, Tokens: &tokens{1, 2, 3, 4}}})
+	box.timelineOf("html", ended(review{outcome: outcome{Verdict: verdictBlock, Tokens: &tokens{1, 2, 3, 4}}}).in("/a<&>b"))
 	got := box.ccc("status", "--json")
 	var sessions []map[string]any
 	if err := json.Unmarshal([]byte(got), &sessions); err != nil || len(sessions) != 5 {
@@ -120,13 +120,12 @@ func TestShowNothing(t *testing.T) {
 func TestShowEscapes(t *testing.T) {
 	const evil = "\x1b[31m\x1b]0;title\a\u009b2J\r\b\x7f\u202e"
 	box := newShowBox(t, 60)
-	box.timelineOf(testSession, record{Time: ago(0), Kind: kindPrompt, Project: "/p\n" + evil, Prompt: "prompt" + evil},
-		record{Time: ago(0), Event: eventStop, Review: "r"},
-		record{Time: ago(0), Kind: kindCall, Review: "r", Tool: "Bash(" + evil + ")"},
-		record{Time: ago(0), Kind: kindRefused, Review: "r", Tool: "Read(" + evil + ")"},
-		record{Time: ago(0), Kind: kindWords, Review: "r", Words: "words" + evil},
-		record{Time: ago(0), Event: "Stop" + evil, Review: "r", Project: "/p\n" + evil,
-			outcome: outcome{Verdict: "odd" + evil, Feedback: "feedback" + evil, Error: "error" + evil}})
+	box.timelineOf(testSession, prompted("prompt"+evil).in("/p\n"+evil),
+		began(review{Event: "Stop" + evil, ID: "r"}),
+		did(step{Kind: stepCall, Review: "r", Tool: "Bash(" + evil + ")"}),
+		did(step{Kind: stepRefused, Review: "r", Tool: "Read(" + evil + ")"}),
+		did(step{Kind: stepWords, Review: "r", Words: "words" + evil}),
+		ended(review{ID: "r", outcome: outcome{Verdict: "odd" + evil, Feedback: "feedback" + evil, Error: "error" + evil}}).in("/p\n"+evil))
 	box.vars = append(box.vars, "CCC_SUPERVISOR=1")
 	line := box.run(10*time.Second, `{"session_id":"`+testSession+`"}`, "ccc", "statusline")
 	log := box.ccc("log", testSession)
@@ -150,32 +149,24 @@ var runningReview = fakeReview{
 // Which review of a session counts, outside git, where a prompt takes back what came before it.
 func TestVerdictCommand(t *testing.T) {
 	t.Parallel()
-	begun := func(event string, left time.Duration) record {
-		return record{Event: event, Review: "r", Process: "1-2-of-another-namespace", Deadline: ago(-left)}
-	}
-	late := begun(eventStop, -time.Second) // its process runs: the end is on its way
-	_, self := processInfo(os.Getpid())
-	late.Process = self.name
-	slept := late // a laptop slept: its time is over
-	slept.Deadline = ago(time.Hour)
 	known := map[string]any{ // the words of the timelines below, with one for each verdict, see there
-		"prompt":         record{Kind: kindPrompt, Prompt: "x"},
-		"off":            record{Kind: kindSwitch, Mode: "off"},
+		"prompt":         prompted("x"),
+		"off":            switchedTo(modeOff),
 		"torn":           `{"kind":"end","event":"Stop","verd`,
-		"begun":          begun(eventStop, time.Hour),
-		"question-begun": begun(eventPreToolUse, time.Hour),
-		"killed":         begun(eventStop, -time.Minute),
-		"late":           late,
-		"slept":          slept,
-		"by-hand-begun":  record{Event: eventReview, Review: "h", Process: self.name, Deadline: ago(-time.Hour)},
-		"h-block":        record{Event: eventReview, Review: "h", outcome: outcome{Verdict: verdictBlock, Feedback: "no"}},
-		"r-allow":        record{Event: eventStop, Review: "r", outcome: outcome{Verdict: verdictAllow}},
-		"h-allow":        record{Event: eventReview, Review: "h", outcome: outcome{Verdict: verdictAllow}},
-		"r-block":        record{Event: eventStop, Review: "r", outcome: outcome{Verdict: verdictBlock, Feedback: "no"}},
+		"begun":          began(review{ID: "r"}),
+		"question-begun": began(review{ID: "r", Event: eventPreToolUse}),
+		"killed":         began(review{ID: "r", Deadline: ago(time.Minute)}),
+		"late":           began(review{ID: "r", Process: selfName(), Deadline: ago(time.Second)}), // its process runs: the end is on its way
+		"slept":          began(review{ID: "r", Process: selfName(), Deadline: ago(time.Hour)}),   // a laptop slept: its time is over
+		"by-hand-begun":  began(review{ID: "h", Event: eventReview}),
+		"h-block":        ended(review{Event: eventReview, ID: "h", outcome: outcome{Verdict: verdictBlock, Feedback: "no"}}),
+		"r-allow":        ended(review{ID: "r", outcome: outcome{Verdict: verdictAllow}}),
+		"h-allow":        ended(review{Event: eventReview, ID: "h", outcome: outcome{Verdict: verdictAllow}}),
+		"r-block":        ended(review{ID: "r", outcome: outcome{Verdict: verdictBlock, Feedback: "no"}}),
 	}
 	for _, of := range []verdict{verdictAllow, verdictBlock, verdictFailed, verdictLimit, verdictCancelled, "odd"} {
 		for event, prefix := range map[string]verdict{eventStop: "", eventPreToolUse: "question-", eventReview: "by-hand-"} {
-			known[string(prefix+of)] = record{Event: event, outcome: outcome{Verdict: of}}
+			known[string(prefix+of)] = ended(review{Event: event, outcome: outcome{Verdict: of}})
 		}
 	}
 	for _, test := range []struct {
@@ -217,16 +208,15 @@ func TestVerdictCommand(t *testing.T) {
 	} {
 		t.Run(test.timeline, func(t *testing.T) {
 			box := newShowBox(t, 80)
-			var records []any
+			var lines []any
 			for i, name := range strings.Fields(test.timeline) {
-				r, isRecord := known[name].(record)
-				if r.Time = ago(time.Minute - time.Duration(i)*time.Second); isRecord {
-					records = append(records, r)
+				if e, isEntry := known[name].(entry); isEntry {
+					lines = append(lines, e.at(ago(time.Minute-time.Duration(i)*time.Second)))
 				} else {
-					records = append(records, known[name])
+					lines = append(lines, known[name])
 				}
 			}
-			box.timelineOf(testSession, records...)
+			box.timelineOf(testSession, lines...)
 			got := box.run(10*time.Second, "", "ccc", "verdict", testSession[:6])
 			expectEnd(t, "the verdict", got, test.code, test.want+"\n", "")
 			expectIs(t, "something is on stderr", got.stderr != "", true)
@@ -243,33 +233,31 @@ func TestVerdictReasons(t *testing.T) {
 	}
 	expectIs(t, "how many words there are", len(verdictCodes), 8)
 	speakIn(t, english)
-	end := func(v verdict, feedback, failed string) record {
-		return record{Time: ago(3 * time.Minute), Kind: kindEnd, Event: eventStop, Review: string(v),
-			Iteration: 2, Limit: 3, outcome: outcome{Verdict: v, Feedback: feedback, Error: failed}}
+	end := func(v verdict, feedback, failed string) entry {
+		return ended(review{Ended: ago(3 * time.Minute), ID: string(v), Iteration: 2, Limit: 3, outcome: outcome{Verdict: v, Feedback: feedback, Error: failed}})
 	}
-	runs := record{Time: ago(12 * time.Second), Kind: kindBegin, Event: eventStop, Review: "r",
-		Iteration: 2, Limit: 3, Deadline: ago(-time.Hour)}
+	runs := began(review{Begun: ago(12 * time.Second), ID: "r", Iteration: 2, Limit: 3})
 	const atLimit = "The limit of 3 reviews is reached; there are no more for this request (3 minutes ago)"
 	for name, c := range map[string]struct {
-		records []record
-		want    string
+		lines []entry
+		want  string
 	}{
-		"approved": {[]record{end(verdictAllow, "", "")},
+		"approved": {[]entry{end(verdictAllow, "", "")},
 			"Review 2/3 approved 3 minutes ago; there is no git repository, so the verdict alone counts, until the next prompt"},
-		"sent back":    {[]record{end(verdictBlock, "add tests", "")}, "Review 2/3 sent back 3 minutes ago: add tests"},
-		"not reviewed": {[]record{end(verdictFailed, "", "overloaded")}, "No review 3 minutes ago: overloaded"},
-		"cancelled":    {[]record{end(verdictCancelled, "", "Esc")}, "Review 2/3 cancelled 3 minutes ago: Esc"},
-		"the limit": {[]record{end(verdictBlock, "add tests", ""), end(verdictLimit, "", "")},
+		"sent back":    {[]entry{end(verdictBlock, "add tests", "")}, "Review 2/3 sent back 3 minutes ago: add tests"},
+		"not reviewed": {[]entry{end(verdictFailed, "", "overloaded")}, "No review 3 minutes ago: overloaded"},
+		"cancelled":    {[]entry{end(verdictCancelled, "", "Esc")}, "Review 2/3 cancelled 3 minutes ago: Esc"},
+		"the limit": {[]entry{end(verdictBlock, "add tests", ""), end(verdictLimit, "", "")},
 			atLimit + "\nThe last feedback is still open: add tests"},
-		"the limit, no words": {[]record{end(verdictAllow, "", ""), end(verdictLimit, "", "")}, atLimit},
-		"a review that runs":  {[]record{runs}, "Review 2/3 has been running for 12."}, // and some tenths
-		"an odd word":         {[]record{end("odd", "", "")}, "Review 2/3 odd 3 minutes ago"},
+		"the limit, no words": {[]entry{end(verdictAllow, "", ""), end(verdictLimit, "", "")}, atLimit},
+		"a review that runs":  {[]entry{runs}, "Review 2/3 has been running for 12."}, // and some tenths
+		"an odd word":         {[]entry{end("odd", "", "")}, "Review 2/3 odd 3 minutes ago"},
 		"a prompt during the review": {
-			[]record{{Time: ago(5 * time.Minute), Kind: kindBegin, Event: eventStop, Review: "block"},
-				{Time: ago(4 * time.Minute), Kind: kindPrompt, Prompt: "go on"}, end(verdictBlock, "add tests", "")},
+			[]entry{began(review{Begun: ago(5 * time.Minute), ID: "block"}),
+				prompted("go on").at(ago(4 * time.Minute)), end(verdictBlock, "add tests", "")},
 			"Review 2/3 sent back 3 minutes ago: add tests\nA newer request has not been judged yet."},
 	} {
-		h := historyOf(c.records...)
+		h := historyOf(c.lines...)
 		s := sessionReview{review: h.Reviews[len(h.Reviews)-1], history: h}
 		got := strings.Join(s.reasonLines(s.answer(nil)), "\n")
 		if name == "a review that runs" {
@@ -306,8 +294,8 @@ func TestVerdictOfTree(t *testing.T) {
 	const alone = "审查：通过（1 小时前）；这里没有 git 仓库，只看判定本身"
 	expect("", "none\n", nobody, 3)
 	expect("nobody", "", "ccc: no session \"nobody\"\n     name one, as ccc status lists them\n", 2)
-	stop := func(project string, age time.Duration, verdict verdict) record {
-		return record{Time: ago(age), Event: eventStop, Project: project, look: look{tree: tree{Top: project}}, outcome: outcome{Verdict: verdict}}
+	stop := func(project string, age time.Duration, verdict verdict) entry {
+		return ended(review{Ended: ago(age), Seen: look{tree: tree{Top: project}}, outcome: outcome{Verdict: verdict}}).in(project)
 	}
 	box.timelineOf("aa-elsewhere", stop("/elsewhere", time.Hour, verdictAllow))
 	box.timelineOf("above", stop(filepath.Dir(box.work), 0, verdictAllow))
@@ -319,21 +307,17 @@ func TestVerdictOfTree(t *testing.T) {
 	expect("aa-old", "allow\n", alone, 0) // the whole name of one, the beginning of another
 	expect("aa", "", "ccc: \"aa\" is the beginning of 3 sessions\n", 2)
 	// The end counts, not the begin; one that runs is the last, whenever it began.
-	long := stop(box.work, time.Minute, verdictBlock)
-	long.Review = "long"
-	box.timelineOf("b1", record{Time: ago(3 * time.Hour), Kind: kindBegin, Review: "long", Event: eventStop}, long)
+	box.timelineOf("b1", began(review{Begun: ago(3 * time.Hour), ID: "long"}),
+		ended(review{Ended: ago(time.Minute), ID: "long", outcome: outcome{Verdict: verdictBlock}}).in(box.work))
 	expect("", "block\n", "审查：退回（1 分钟前）", 1)
-	_, self := processInfo(os.Getpid())
-	running := stop(box.work, 90*time.Minute, "")
-	running.Review, running.Process, running.Deadline = "runs", self.name, ago(-time.Hour)
-	box.timelineOf("b0", running)
+	box.timelineOf("b0", began(review{Begun: ago(90 * time.Minute)}).in(box.work))
 	expect("", "reviewing\n", "审查 正在进行，已 90 分", 3)
 	check(t, os.Remove(filepath.Join(box.home, ".claude/ccc/supervisor-b0-events.jsonl")))
 	// A newer prompt of its own session takes back what came before it, and no older session answers then; one of another
 	// session takes nothing back.
-	box.timelineOf("b3", record{Time: now(), Kind: kindPrompt, Project: box.work, Prompt: "more", look: look{tree: tree{Top: box.work}}})
+	box.timelineOf("b3", prompted("more").seeing(look{tree: tree{Top: box.work}}).in(box.work))
 	expect("", "block\n", "审查：退回", 1)
-	box.timelineOf("b1", stop(box.work, time.Minute, verdictBlock), record{Time: now(), Kind: kindPrompt, Prompt: "more"})
+	box.timelineOf("b1", stop(box.work, time.Minute, verdictBlock), prompted("more"))
 	takenBack := "审查：退回（1 分钟前）：\n之后用户又有新的要求，还没有审查过。\n"
 	expect("", "none\n", takenBack, 3)
 	expect("b1", "none\n", takenBack, 3)
@@ -398,8 +382,8 @@ func TestStatuslineScript(t *testing.T) {
 
 func TestStatusline(t *testing.T) {
 	t.Parallel()
-	review := func(age time.Duration, verdict verdict, cost float64) record {
-		return record{Time: ago(age), Event: eventStop, Project: "/p", Iteration: 2, Limit: 20, outcome: outcome{Verdict: verdict, CostUSD: cost}}
+	review := func(age time.Duration, verdict verdict, cost float64) entry {
+		return ended(review{Ended: ago(age), Iteration: 2, Limit: 20, outcome: outcome{Verdict: verdict, CostUSD: cost}}).in("/p")
 	}
 	state := func(members string) string { return stateText(testSession, 2, members) }
 	const known = `{"session_id":"` + testSession + `","model":{"display_name":"m"},"workspace":{"current_dir":"/p"},"new":[1]}`
@@ -474,10 +458,9 @@ func TestStatusReviewing(t *testing.T) {
 	box.vars = append(box.vars, "LANG=en", "CCC_SUPERVISOR=1")
 	box.installHooks()
 	box.write(statePath, 0o600, stateText(testSession, 2, ""))
-	begun := record{Time: ago(12 * time.Second), Event: eventStop, Project: box.work, Review: "r",
-		Process: "1-2-of-another-namespace", Deadline: ago(-time.Minute), Iteration: 2, Limit: 10}
-	records := []any{record{Time: ago(time.Hour), Kind: kindPrompt, Project: box.work, Prompt: "mend it\nall"},
-		record{Time: ago(time.Minute), Event: eventStop, Iteration: 1, Limit: 10, outcome: outcome{Verdict: verdictBlock}}, begun}
+	begun := began(review{Begun: ago(12 * time.Second), ID: "r", Iteration: 2, Limit: 10}).in(box.work)
+	records := []any{prompted("mend it\nall").in(box.work).at(ago(time.Hour)),
+		ended(review{Ended: ago(time.Minute), Iteration: 1, Limit: 10, outcome: outcome{Verdict: verdictBlock}}), begun}
 	box.timelineOf(testSession, records...)
 	expect := func(doing string) {
 		t.Helper()
@@ -500,21 +483,20 @@ func TestStatusReviewing(t *testing.T) {
 		expectIn(t, "the JSON", box.ccc("status", "--json"), `"verdict":"reviewing",`)
 	}
 	expect("")
-	for _, step := range []struct{ kind, tool, doing string }{
-		{kindCall, "Read(" + box.work + "/tally.py)", "reading tally.py"},
-		{kindRefused, "Read(" + box.work + "/tally.py)", ""},
-		{kindCall, "Bash(cd /p && /usr/local/bin/ccc try --timeout 10m 'go test ./...' | tail -5)", "go test ./... | tail -5"},
-		{kindRun, "", "go test ./... | tail -5"},
-		{kindCall, "Bash(git diff 'a b')", "git diff 'a b'"},
+	for _, c := range []struct{ kind, tool, doing string }{
+		{stepCall, "Read(" + box.work + "/tally.py)", "reading tally.py"},
+		{stepRefused, "Read(" + box.work + "/tally.py)", ""},
+		{stepCall, "Bash(cd /p && /usr/local/bin/ccc try --timeout 10m 'go test ./...' | tail -5)", "go test ./... | tail -5"},
+		{stepRun, "", "go test ./... | tail -5"},
+		{stepCall, "Bash(git diff 'a b')", "git diff 'a b'"},
 	} {
-		records = append(records, record{Time: now(), Kind: step.kind, Review: "r", Tool: step.tool})
+		records = append(records, did(step{Review: "r", Kind: c.kind, Tool: c.tool}))
 		box.timelineOf(testSession, records...)
-		expect(step.doing)
+		expect(c.doing)
 	}
 	// After off no verdict is shown.
-	approved := record{Time: ago(time.Second), Event: eventStop, Project: box.work, Iteration: 1, Limit: 10}
-	approved.Verdict = verdictAllow
-	box.timelineOf(testSession, approved, record{Time: ago(0), Kind: kindSwitch, Mode: "off"})
+	approved := ended(review{Ended: ago(time.Second), Iteration: 1, Limit: 10, outcome: outcome{Verdict: verdictAllow}}).in(box.work)
+	box.timelineOf(testSession, approved, switchedTo(modeOff))
 	expectIn(t, "status after off", box.ccc("status", "--json"), `"verdict":"",`, `"reviews":1,`)
 }
 
@@ -522,9 +504,8 @@ func TestStatusReviewing(t *testing.T) {
 // too. What gave no verdict is no review, but its time and cost count; a cost that is not known is not in the sum.
 func TestStatusMonth(t *testing.T) {
 	box := newShowBox(t, 80)
-	end := func(age time.Duration, event string, v verdict, cost, seconds float64) record {
-		return record{Time: ago(age), Event: event, Project: box.work, Iteration: 1, Limit: 10,
-			outcome: outcome{Verdict: v, CostUSD: cost, DurationSeconds: seconds}}
+	end := func(age time.Duration, event string, v verdict, cost, seconds float64) entry {
+		return ended(review{Ended: ago(age), Event: event, Iteration: 1, Limit: 10, outcome: outcome{Verdict: v, CostUSD: cost, DurationSeconds: seconds}}).in(box.work)
 	}
 	const day = 24 * time.Hour
 	last := func(locale string) string {
@@ -533,7 +514,7 @@ func TestStatusMonth(t *testing.T) {
 		lines := strings.Split(strings.TrimSpace(got.stdout), "\n")
 		return lines[len(lines)-1]
 	}
-	box.timelineOf("elsewhere", record{Time: ago(time.Hour), Event: eventStop, Project: "/srv/www", outcome: outcome{Verdict: verdictBlock, CostUSD: 9}})
+	box.timelineOf("elsewhere", ended(review{Ended: ago(time.Hour), outcome: outcome{Verdict: verdictBlock, CostUSD: 9}}).in("/srv/www"))
 	expectNotIn(t, "without a review here", last("en"), "30 days")
 	box.timelineOf("limit", end(time.Hour, eventStop, verdictLimit, 0, 0))
 	expectNotIn(t, "with the limit alone", last("en"), "30 days")
@@ -548,7 +529,7 @@ func TestStatusMonth(t *testing.T) {
 		end(day, eventPreToolUse, verdictBlock, 0, 30),
 		end(time.Hour, eventReview, verdictAllow, 0.25, 100),
 		end(time.Minute, eventStop, verdictCancelled, 0.5, 60),
-		record{Time: ago(time.Second), Event: eventStop, Project: box.work, Process: "1-2-of-another-namespace", Deadline: ago(-time.Hour)})
+		began(review{Begun: ago(time.Second)}).in(box.work))
 	for i := range statusRows {
 		box.timelineOf(fmt.Sprintf("more%02d", i), end(2*day, eventStop, verdictFailed, 0.01, 9))
 	}
@@ -560,9 +541,8 @@ func TestStatusMonth(t *testing.T) {
 func TestStatusMany(t *testing.T) {
 	box := newShowBox(t, 80)
 	for i := range statusRows + 5 {
-		box.timelineOf(fmt.Sprintf("session%02d", i), record{Time: ago(time.Duration(i) * time.Minute), Kind: kindPrompt, Project: "/home/you/a/long/path/to/shop",
-			Prompt: fmt.Sprintf("task %d: %s", i, strings.Repeat("and so on ", 9))},
-			record{Time: ago(time.Hour), Event: eventStop, Iteration: 10, Limit: 10, outcome: outcome{Verdict: verdictAllow, CostUSD: 1}})
+		box.timelineOf(fmt.Sprintf("session%02d", i), prompted(fmt.Sprintf("task %d: %s", i, strings.Repeat("and so on ", 9))).in("/home/you/a/long/path/to/shop").at(ago(time.Duration(i)*time.Minute)),
+			ended(review{Ended: ago(time.Hour), Iteration: 10, Limit: 10, outcome: outcome{Verdict: verdictAllow, CostUSD: 1}}))
 	}
 	for args, want := range map[string]int{"": statusRows, "--all": statusRows + 5} {
 		for _, columns := range []int{80, 120} {
@@ -626,22 +606,21 @@ func TestStatuslineByHand(t *testing.T) {
 func TestSummarize(t *testing.T) {
 	d := stateDir(t.TempDir())
 	config := defaultConfig()
-	add := func(id string, records ...record) summary {
+	add := func(id string, records ...entry) summary {
 		t.Helper()
 		for _, r := range records {
-			check(t, d.session(id).append(r.entry()))
+			check(t, d.session(id).append(r))
 		}
 		return summarize(d.session(id), config)
 	}
 	expectIs(t, "of nothing", add("none").UpdatedAt.IsZero(), true)
 	expectIs(t, "the limit of nothing", add("none").Limit, 10)
-	end := func(v verdict, age time.Duration) record {
-		return record{Time: ago(age), Event: eventStop, Project: "/p", Limit: 7, outcome: outcome{Verdict: v, CostUSD: 0.1, Tokens: &tokens{1, 2, 3, 4}}}
+	end := func(v verdict, age time.Duration) entry {
+		return ended(review{Ended: ago(age), Limit: 7, outcome: outcome{Verdict: v, CostUSD: 0.1, Tokens: &tokens{1, 2, 3, 4}}}).in("/p")
 	}
-	byHand := end(verdictAllow, time.Hour)
-	byHand.Event, byHand.Review, byHand.Requests = eventReview, "h", []string{"an old one", "of the review"}
-	begun := byHand
-	begun.outcome = outcome{}
+	byHand := ended(review{Ended: ago(time.Hour), ID: "h", Event: eventReview, Limit: 7, Requests: []string{"an old one", "of the review"},
+		outcome: outcome{Verdict: verdictAllow, CostUSD: 0.1, Tokens: &tokens{1, 2, 3, 4}}}).in("/p")
+	begun := began(review{Begun: ago(time.Hour), ID: "h", Event: eventReview, Limit: 7}).in("/p")
 	s := add("one", end(verdictBlock, 5*time.Hour), end(verdictFailed, 4*time.Hour), end(verdictCancelled, 3*time.Hour),
 		end(verdictLimit, 2*time.Hour), begun, byHand)
 	expectIs(t, "the reviews", s.Reviews, 4)
@@ -658,13 +637,11 @@ func TestSummarize(t *testing.T) {
 	expectIs(t, "why", s.why, "")
 	expectIs(t, "the verdict in words", s.result, "通过")
 	check(t, s.err)
-	s = add("one", record{Time: ago(0), Kind: kindPrompt, Prompt: "of the\nuser"})
+	s = add("one", prompted("of the\nuser"))
 	expectIs(t, "behind a prompt, the request", s.Request, "of the …")
 	expectIs(t, "behind a prompt, the verdict", s.Verdict, "")
 	expectIs(t, "behind a prompt, the verdict has a time", s.VerdictAt != nil, false)
-	failed := end(verdictFailed, 0)
-	failed.Error, failed.Iteration = "overloaded", 2
-	s = add("one", failed)
+	s = add("one", ended(review{Iteration: 2, outcome: outcome{Verdict: verdictFailed, Error: "overloaded"}}))
 	expectIs(t, "of a failed one, why", s.why, "overloaded")
 	expectPrefix(t, "of a failed one, the last line", s.lastLine(), "上次：未审成（overloaded）（")
 	long := s
@@ -751,8 +728,8 @@ func TestStatusTable(t *testing.T) {
 // Why the last stop of this project's newest session was not reviewed stands below the table; of other sessions it does not.
 func TestStatusFailed(t *testing.T) {
 	box := newShowBox(t, 100)
-	failed := func(project, why string, age time.Duration) record {
-		return record{Time: ago(age), Event: eventStop, Project: project, outcome: outcome{Verdict: verdictFailed, Error: why}}
+	failed := func(project, why string, age time.Duration) entry {
+		return ended(review{Ended: ago(age), outcome: outcome{Verdict: verdictFailed, Error: why}}).in(project)
 	}
 	box.timelineOf("elsewhere", failed("/elsewhere", "why elsewhere", 0))
 	box.timelineOf("older", failed(box.work, "why before", time.Hour))
@@ -761,7 +738,7 @@ func TestStatusFailed(t *testing.T) {
 	expectSuffix(t, "status", got, "\nnewer 未审成：why now\n")
 	expectNotIn(t, "status", got, "why before", "why elsewhere", "个会话")
 	for i := range statusRows - 3 {
-		box.timelineOf(fmt.Sprint("more", i), record{Time: ago(2 * time.Hour), Kind: kindPrompt, Project: box.work, Prompt: "x"})
+		box.timelineOf(fmt.Sprint("more", i), prompted("x").in(box.work).at(ago(2*time.Hour)))
 	}
 	got = box.ccc("status")
 	expectCounts(t, "a screen of them", got, map[string]int{"\n": statusRows + 2})

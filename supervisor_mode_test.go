@@ -80,7 +80,7 @@ func TestSwitchInSession(t *testing.T) {
 	expectIn(t, "the request", box.read("../fake/reviewer-1.stdin"), "[1] do more\n\n[2] /supervisor finish it\n")
 	for _, mode := range []string{"on", "off"} {
 		expectIn(t, "the log", box.log(), " switched session_id=", " mode="+mode+" by=/supervisor\n")
-		expectIn(t, "the timeline", string(encodeJSON(box.onlyTimeline())), `"Kind":"switch","Project":"`+box.work+`","Review":"","Prompt":"","Mode":"`+mode+`","By":"/supervisor"`)
+		expectIn(t, "the timeline", string(encodeJSON(box.onlyTimeline())), `"project":"`+box.work+`","switch":{"mode":"`+mode+`","by":"/supervisor"`)
 	}
 }
 
@@ -93,7 +93,7 @@ func TestSwitchOutside(t *testing.T) {
 			t.Errorf("before there is one: supervisor-mode %s: %+v", args, got)
 		}
 	}
-	box.timelineOf(testSession, record{Time: now(), Kind: kindPrompt, Project: box.work, Prompt: "fix it"})
+	box.timelineOf(testSession, prompted("fix it").in(box.work))
 	tests := []struct {
 		args   string
 		code   int
@@ -238,8 +238,8 @@ func TestSwitchedOffDuringReview(t *testing.T) {
 			if hook.Wait(); stdout.Len() > 0 || time.Since(start) > 5*time.Second {
 				t.Errorf("after %v: %s", time.Since(start), stdout)
 			}
-			records := box.timeline(testSession)
-			if last, before := records[len(records)-1], records[len(records)-2]; last.Verdict != verdictCancelled || before.Kind != kindSwitch || before.Mode != "off" {
+			lines := box.timeline(testSession)
+			if last, before := lines[len(lines)-1].Review, lines[len(lines)-2].Switch; last == nil || last.Verdict != verdictCancelled || before == nil || before.Mode != modeOff {
 				t.Errorf("the timeline ends in %+v, %+v", before, last)
 			}
 			box.submit("/supervisor on")
@@ -356,8 +356,8 @@ func TestObserve(t *testing.T) {
 			question := box.hook(box.event(eventPreToolUse, asked))
 			expectEnd(t, "a question", question, 0, "", "")
 			expectIs(t, "the reviews", box.reviewed(), 2)
-			for _, r := range box.timeline(testSession) {
-				if r.Kind == kindEnd && (!r.Observed || r.Verdict != verdictBlock || r.Iteration != 0 || r.Limit != 0) {
+			for _, r := range endsOf(box.timeline(testSession)) {
+				if !r.Observed || r.Verdict != verdictBlock || r.Iteration != 0 || r.Limit != 0 {
 					t.Errorf("recorded: %+v", r)
 				}
 			}

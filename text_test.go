@@ -230,7 +230,7 @@ func wholeSession(t *testing.T, locale string) (written string) {
 	for _, operand := range []string{"", " stat", " on", " off", " on", " a task"} {
 		note(box.submit("/supervisor" + operand))
 	}
-	box.timelineOf("failed", record{Time: now(), Event: eventStop, Project: box.work, outcome: outcome{Verdict: verdictFailed, Error: "killed"}})
+	box.timelineOf("failed", ended(review{outcome: outcome{Verdict: verdictFailed, Error: "killed"}}).in(box.work))
 	note(box.hook(strings.ReplaceAll(box.event(eventPrompt, `"prompt":"again"`), testSession, "failed")))
 	run("status")
 	run("log", testSession)

@@ -110,10 +110,8 @@ func TestTryOffered(t *testing.T) {
 		t.Errorf("the project holds %q", names)
 	}
 	var ran []string
-	for _, r := range box.timeline(testSession) {
-		if r.Kind == kindRun {
-			ran = append(ran, fmt.Sprintf("%s %d %v", r.Command, *r.ExitCode, r.DurationSeconds > 0 && r.DurationSeconds < 5))
-		}
+	for _, r := range box.lastRuns() {
+		ran = append(ran, fmt.Sprintf("%s %d %v", r.Command, *r.ExitCode, r.DurationSeconds > 0 && r.DurationSeconds < 5))
 	}
 	want := []string{"cat notes.txt; echo changed >notes.txt; touch new; exit 3 3 true", "sleep 0.2 0 true", "sleep 5 124 true"}
 	expectEqual(t, "what is recorded", ran, want)
@@ -129,14 +127,20 @@ func TestTryOffered(t *testing.T) {
 	}
 }
 
+// lastRuns are the commands that ran in the last review of testSession.
+func (box *sandbox) lastRuns() []step {
+	box.t.Helper()
+	h, err := box.stateDir().session(testSession).readHistory()
+	check(box.t, err)
+	return h.Reviews[len(h.Reviews)-1].did.Runs
+}
+
 // Of what a command of a review prints the end is recorded, without secrets, and the reviewer sees all of it in order.
 func TestTryRecorded(t *testing.T) {
 	box := newHookBox(t)
 	needCopy(t, box)
 	box.vars = append(box.vars, tryVariable+"="+filepath.Join(box.home, ".claude/ccc", testSession, "r1"), "MY_TOKEN=the-secret-of-1")
-	_, self := processInfo(os.Getpid())
-	begun := record{Time: now(), Event: eventStop, Review: "r1", Process: self.name, Deadline: time.Now().Add(time.Hour)}
-	box.timelineOf(testSession, begun)
+	box.timelineOf(testSession, began(review{ID: "r1"}))
 	for _, test := range []struct {
 		command, sums string // what sha256sum and wc say of the output
 		output        string
@@ -161,9 +165,9 @@ func TestTryRecorded(t *testing.T) {
 			shell += " | wc -c"
 		}
 		got := box.run(60*time.Second, "", "sh", "-c", shell)
-		records := box.timeline(testSession)
-		last := records[len(records)-1]
-		if last.Kind != kindRun || last.Review != "r1" || last.Command != strings.ReplaceAll(test.command, "the-secret-of-1", "***") || test.sums != "gone" && last.Output != test.output {
+		ran := box.lastRuns()
+		last := ran[len(ran)-1]
+		if last.Review != "r1" || last.Command != strings.ReplaceAll(test.command, "the-secret-of-1", "***") || test.sums != "gone" && last.Output != test.output {
 			t.Errorf("%s: recorded %.300q", test.command, last.Output)
 		}
 		if test.sums != "" && test.sums != "gone" && strings.TrimSpace(got.stdout) != test.sums || test.sums == "" && strings.Count(got.stdout, "\n") < 2 {
@@ -173,8 +177,8 @@ func TestTryRecorded(t *testing.T) {
 	// Of a run on a terminal no output is recorded, and that is said.
 	cmd := box.command("ccc", "try", "echo seen")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true, Ctty: 1}
-	screen, records := onTerminal(t, cmd, 80), box.timeline(testSession)
-	if last := records[len(records)-1]; !strings.Contains(screen, "seen") || last.Command != "echo seen" || runtime.GOOS == "linux" && last.Output != say(shownOnTerminal) {
+	screen, ran := onTerminal(t, cmd, 80), box.lastRuns()
+	if last := ran[len(ran)-1]; !strings.Contains(screen, "seen") || last.Command != "echo seen" || runtime.GOOS == "linux" && last.Output != say(shownOnTerminal) {
 		t.Errorf("%q, recorded %+v", screen, last)
 	}
 }
