@@ -240,7 +240,7 @@ func (c *checkup) checkStateDirectory() string {
 		err = tryWriting(there)
 	}
 	if err != nil {
-		return c.fault(problem, fmt.Errorf("writing to %s: %w", there, err), fileHint(there, err))
+		return c.fault(problem, fmt.Errorf("writing to %s: %w", state, err), fileHint(string(state), err))
 	}
 	f, err := os.OpenFile(log, os.O_WRONLY|os.O_APPEND|syscall.O_NONBLOCK, 0)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

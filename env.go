@@ -7,12 +7,14 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 )
 
 // The environment variables that ccc reads or sets. Those of a session are set at its launch.
@@ -193,6 +195,60 @@ func currentDir() (string, error) {
 		return "", withHint(err, "cd to a directory that is there")
 	}
 	return here, nil
+}
+
+// placeVariables lead to where ccc writes; HOME to .claude below it.
+var placeVariables = []string{workDirVariable, configDirVariable, claudeDirVariable, "HOME"}
+
+// leadingTo returns the variable by which ccc came to path, with its value, or "".
+func leadingTo(path string) string {
+	for _, name := range placeVariables {
+		value := os.Getenv(name)
+		place, err := filepath.Abs(value)
+		if name == "HOME" {
+			place = filepath.Join(place, ".claude")
+		}
+		isBelow := func(path, dir string) bool {
+			return path == dir || strings.HasPrefix(path, strings.TrimSuffix(dir, "/")+"/")
+		}
+		if value != "" && err == nil && (isBelow(path, place) || isBelow(place, path)) {
+			return name + "=" + value
+		}
+	}
+	return ""
+}
+
+// withPermissionHint adds fileHint to an error without a hint, where a permission or a ulimit is the cause.
+func withPermissionHint(err error) error {
+	at := new(fs.PathError)
+	f, isFile := failureOf(err), errors.As(err, &at)
+	isLimit := errors.Is(err, syscall.EFBIG) || errors.Is(err, syscall.EMFILE)
+	if f.hint != "" || !isLimit && !(isFile && errors.Is(err, fs.ErrPermission)) {
+		return err
+	}
+	return failure{code: f.code, err: err, hint: fileHint(at.Path, err)}
+}
+
+// fileHint is what to do about the file at path, which can't be used because of err: which variable leads
+// there, and a command that changes nothing there. For a missing file that is about nearestThere.
+func fileHint(path string, err error) string {
+	place, leads := shellQuote(nearestThere(path)), ""
+	if variable := leadingTo(path); variable != "" {
+		leads = variable + " leads there, and has to name a directory that you may write to:\n"
+	}
+	switch {
+	case errors.Is(err, syscall.EFBIG):
+		return "ulimit -f unlimited"
+	case errors.Is(err, syscall.EMFILE):
+		return "ulimit -n 1024"
+	case errors.Is(err, fs.ErrPermission):
+		return leads + "ls -ld " + place
+	case errors.Is(err, syscall.ENOSPC):
+		return "df -h " + place
+	case errors.Is(err, syscall.EROFS):
+		return leads + "findmnt -T " + place
+	}
+	return editHint(path)
 }
 
 // promptName is the name of the file, in the project or in ccc's directory, that replaces the built-in

@@ -4,8 +4,10 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // Where ccc's directories are: by a flag, by a variable, else in the home; relative ones from the current directory.
@@ -250,4 +252,37 @@ func TestEnvClaude(t *testing.T) {
 	expectIs(t, "of two versions of Node.js", failureOf(err).hint, "export CCC_CLAUDE="+newest)
 	expectIs(t, "the oldest", oldestClaude, "2.1.200")
 	expectIs(t, "the command that installs it", installClaude, "npm install -g @anthropic-ai/claude-code@latest")
+}
+
+// Where an ordinary user may not write, doctor and a launch say which variable leads there, and advise nothing that could
+// harm: the place was not made by ccc. A limit of the shell's is called by its name.
+func TestPlacesUnwritable(t *testing.T) {
+	onlyRoot(t) // who can be another user
+	box := newFakeBox(t)
+	box.ordinary()
+	ls := func(place string) string { return "\n     ls -ld " + place + "\n" }
+	for _, test := range []struct{ settings, leads, command string }{
+		{"HOME=/", "HOME=/ leads there", ls("/")},
+		{"HOME=/nonexistent", "HOME=/nonexistent leads there", ls("/")},
+		{"HOME=/home/newuser", "HOME=/home/newuser leads there", ls("/home")},
+		{"HOME=/nonexistent CLAUDE_CONFIG_DIR=/data/claude", "CLAUDE_CONFIG_DIR=/data/claude leads there", ls("/")},
+		{"CCC_WORK_DIR=/opt/state", "CCC_WORK_DIR=/opt/state leads there", ls("/opt")},
+		{"CCC_WORK_DIR=/var/lib/ccc", "CCC_WORK_DIR=/var/lib/ccc leads there", ls("/var/lib")},
+		{"CCC_CONFIG_DIR=/usr/local/etc/ccc", "CCC_CONFIG_DIR=/usr/local/etc/ccc leads there", ls("/usr/local/etc")},
+	} {
+		for _, command := range []string{"--supervisor -p hi", "doctor"} {
+			argv := slices.Concat([]string{"env"}, strings.Fields(test.settings), []string{"COLUMNS=1000", "ccc"}, strings.Fields(command))
+			got := box.run(60*time.Second, "", argv...)
+			said := strings.ReplaceAll(got.stdout+got.stderr, "\n         ", "\n     ")
+			expectIs(t, test.settings+" "+command, got.code, 1)
+			expectIn(t, test.settings+" "+command, said, "permission denied", test.leads, test.command)
+			expectNotIn(t, test.settings+" "+command, said, "chown", "chmod", "sudo", "rm -")
+		}
+	}
+	for limit, want := range map[string]string{"-f 0": "file too large\n     ulimit -f unlimited\n", "-n 6": "too many open files\n     ulimit -n 1024\n",
+		"-n 9": "/claude: too many open files\n     ulimit -n 1024\n"} {
+		got := box.run(60*time.Second, "", "sh", "-c", "ulimit "+limit+"; exec ccc --supervisor -p hi")
+		expectIn(t, "ulimit "+limit, got.stderr, want)
+		expectNotIn(t, "ulimit "+limit, got.stderr, "enabled")
+	}
 }

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -118,32 +117,6 @@ func nearestThere(path string) string {
 		}
 		path = filepath.Dir(path)
 	}
-}
-
-// withPermissionHint adds fileHint to an error without a hint, where a permission is missing.
-func withPermissionHint(err error) error {
-	var at *fs.PathError
-	f := failureOf(err)
-	if !errors.Is(err, fs.ErrPermission) || f.hint != "" || !errors.As(err, &at) {
-		return err
-	}
-	return failure{code: f.code, err: err, hint: fileHint(at.Path, err)}
-}
-
-// fileHint is the command that fixes the file at path, which can't be used because of err. For a missing file
-// it is about nearestThere.
-func fileHint(path string, err error) string {
-	if errors.Is(err, fs.ErrPermission) {
-		place := shellQuote(nearestThere(path))
-		return fmt.Sprintf(`chmod -R u+rwX %s || sudo chown -R "$(id -un)" %s`, place, place)
-	}
-	switch place := shellQuote(nearestThere(path)); {
-	case errors.Is(err, syscall.ENOSPC):
-		return "df -h " + place
-	case errors.Is(err, syscall.EROFS):
-		return "findmnt -T " + place
-	}
-	return editHint(path)
 }
 
 // exitCode returns the exit code of a command, or 128 plus the signal that ended it, from the error of Wait.

@@ -58,6 +58,9 @@ func askVersion(claude, dir string, env environ) (version string, err error) {
 	cmd.Env, _ = reviewerEnv(env, nil)        // some versions refuse to run inside another claude
 	cmd.Dir, cmd.WaitDelay = dir, time.Second // what it leaves running may hold its stdout
 	output, err := cmd.CombinedOutput()
+	if cmd.Process == nil && ctx.Err() == nil {
+		return "", fmt.Errorf("starting %s: %w", claude, err)
+	}
 	said := oneLine(string(output))
 	if err != nil && said == "" {
 		said = err.Error()
