@@ -120,7 +120,7 @@ func TestDoctorAsLaunch(t *testing.T) {
 	}
 	box.edit(".claude/ccc.json", `{"supervisor"`, `{"claude_args":["--tmux"],"supervisor"`)
 	got, launch := box.run(60*time.Second, "", "ccc", "doctor"), box.run(60*time.Second, "", "ccc", "--supervisor", "-p", "x")
-	const why = "--supervisor with --tmux: that session does not run below this launch"
+	const why = "--supervisor with --tmux: claude would run that session elsewhere"
 	expectIn(t, "doctor", got.stdout, "problem  hooks tried: "+why)
 	expectEnd(t, "the launch", launch, 2, "", "ccc: "+why)
 	box.edit(".claude/ccc.json", `"claude_args":["--tmux"],`, "")
@@ -178,10 +178,10 @@ func TestDoctorMends(t *testing.T) {
 		{"problem  claude: ", "claude: no claude in PATH, and CCC_CLAUDE is not set", installClaude, withoutClaude},
 		{"problem  claude: ", "no claude in PATH", "export CCC_CLAUDE=", withoutClaude + `; mkdir -p $HOME/.local/bin; ln -s $FAKE $HOME/.local/bin/claude`},
 		{"problem  claude: ", "/no/claude", "unset CCC_CLAUDE", `export CCC_CLAUDE=/no/claude`},
-		{"problem  claude: ", "version 2.1.30, is older than 2.1.200", installClaude, `claude_is "FAKE_CLAUDE_VERSION=2.1.30 exec $FAKE \"\$@\""`},
+		{"problem  claude: ", "version 2.1.30, is older than 2.1.280", installClaude, `claude_is "FAKE_CLAUDE_VERSION=2.1.30 exec $FAKE \"\$@\""`},
 		{"warning  claude: ", `/bin/claude is not Claude Code: to --version it says "hello"`, installClaude, `claude_is "echo hello"`},
 		{"warning  claude: ", `to --version it says "exit status 3"`, installClaude, `claude_is "exit 3"`},
-		{"problem  claude: ", "version 2.1.199, is older than 2.1.200", installClaude, `claude_is "echo '2.1.199 (Claude Code)'"`},
+		{"problem  claude: ", "version 2.1.279, is older than 2.1.280", installClaude, `claude_is "echo '2.1.279 (Claude Code)'"`},
 
 		{"problem  configuration: ", "ccc.json: line 1, column 11: ", edit, `echo '{"SECRET":,}' >$config`},
 		{"problem  provider: ", `"glm" is no provider`, edit, `cp $config $HOME/good; replace $config '"kimi",' '"glm",'`},
@@ -202,8 +202,8 @@ func TestDoctorMends(t *testing.T) {
 		{"problem  hooks: ", "settings.json: line 1, column 2: ", edit, `cp $settings $HOME/good; echo '{,' >$settings`},
 
 		{"problem  hooks tried: ", "home/.claude/settings.json: disableAllHooks is true: claude was tried", edit, `replace $settings '"disableAllHooks": false' '"disableAllHooks": true'`},
-		{"problem  hooks tried: ", "work/.claude/settings.json: disableAllHooks is true: claude would", edit, `echo '{"a":1, "disableAllHooks" : true}' >$shared`},
-		{"problem  hooks tried: ", "settings.local.json: env.CLAUDE_CODE_SKIP_PROMPT_HISTORY is set", edit, `echo '{"env":{"CLAUDE_CODE_SKIP_PROMPT_HISTORY":"true"}}' >$local`},
+		{"problem  hooks tried: ", "work/.claude/settings.json: disableAllHooks: claude would", edit, `echo '{"a":1, "disableAllHooks" : true}' >$shared`},
+		{"problem  hooks tried: ", "settings.local.json: env.CLAUDE_CODE_SKIP_PROMPT_HISTORY: claude would", edit, `echo '{"env":{"CLAUDE_CODE_SKIP_PROMPT_HISTORY":"true"}}' >$local`},
 		{"problem  hooks tried: ", "--supervisor with --bare", edit, `replace $config '"providers"' '"claude_args":["--bare"],&'`},
 
 		{"problem  reviewer's prompt: ", "larger than 100 KiB", edit, `head -c 102401 /dev/zero | tr '\0' x >SUPERVISOR.md`},
@@ -265,6 +265,7 @@ func (box *sandbox) change(line, order, mend string) (command string) {
 	check(box.t, err)
 	_, key, _ := strings.Cut(line, path+": ")
 	key, _, _ = strings.Cut(key, " ")
+	key = strings.TrimSuffix(key, ":")
 	switch order {
 	case "remove it:", "leave the provider out (ccc default --supervisor uses what the file says), or take that out there:":
 		text = dropJSON(text, strings.Split(key, ".")...)

@@ -28,7 +28,8 @@ const (
 	modelVariable      = "CCC_MODEL"           // by which word the session has its model: see chosenModel
 	tryVariable        = "CCC_TRY_TIMELINE"    // DIR/SESSION/REVIEW that a reviewer's ccc try records for
 	trialVariable      = "CCC_TRIAL"           // in a trial of the hooks, the file that answers it: trial.go
-	claudeVariable     = "CCC_CLAUDE"
+	triedVariable      = "CCC_TRIED"           // the mark of a trial that the session's start puts back
+	claudeVariable     = "CCC_CLAUDE"          // the claude to run; of a session the one that was launched
 	configDirVariable  = "CCC_CONFIG_DIR"
 	workDirVariable    = "CCC_WORK_DIR"
 	claudeDirVariable  = "CLAUDE_CONFIG_DIR"
@@ -39,6 +40,8 @@ const (
 	tokenVariable      = "ANTHROPIC_AUTH_TOKEN"
 	keyVariable        = "ANTHROPIC_API_KEY"
 	headersVariable    = "ANTHROPIC_CUSTOM_HEADERS"
+	oauthVariable      = "CLAUDE_CODE_OAUTH_TOKEN"         // which Claude Code keeps from its hooks
+	skipVariable       = "CLAUDE_CODE_SKIP_PROMPT_HISTORY" // if true, Claude Code writes no transcript
 	// Claude Code (2.1.200, 2.1.332) ends a turn by force after this many blocked stops: see limitUnder.
 	blockCapVariable = "CLAUDE_CODE_STOP_HOOK_BLOCK_CAP"
 	// Claude Code begins the system prompt with a line that differs between an interactive session and a
@@ -279,7 +282,7 @@ func (d dirs) hookPath() string {
 var goRunFolder = lazyRegexp(`/go-build[0-9]*/`)
 
 // oldestClaude is the oldest version that is tested. Reviews of sessions of an older one fail.
-const oldestClaude = "2.1.200"
+const oldestClaude = "2.1.280"
 
 // installClaude has @latest because npm otherwise chooses an old version for an old Node.js.
 const installClaude = "npm install -g @anthropic-ai/claude-code@latest"

@@ -250,7 +250,7 @@ func TestEnvClaude(t *testing.T) {
 	_, err = findClaude(os.Environ())
 	newest := filepath.Join(nodes, "v22.1.0/bin/claude")
 	expectIs(t, "of two versions of Node.js", failureOf(err).hint, "export CCC_CLAUDE="+newest)
-	expectIs(t, "the oldest", oldestClaude, "2.1.200")
+	expectIs(t, "the oldest", oldestClaude, "2.1.280")
 	expectIs(t, "the command that installs it", installClaude, "npm install -g @anthropic-ai/claude-code@latest")
 }
 

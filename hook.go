@@ -92,6 +92,9 @@ func answerEvent(env environ, state string) (decision any, err error) {
 	case event.HookEventName == eventPrompt:
 		return h.recordPrompt(event.Prompt), nil
 	case event.HookEventName == eventStart:
+		if mark := env.get(triedVariable); mark != "" && h.launched {
+			h.warn("noting that the hooks run", os.WriteFile(mark, nil, 0o600))
+		}
 		return h.introduce(), nil
 	}
 	on := event.occasion()

@@ -71,6 +71,7 @@ func (l *launch) plan(args []string) (err error) {
 	if l.env, err = l.environment(); err != nil {
 		return err
 	}
+	l.env = setEnv(l.env, claudeVariable, l.claude) // a settings file may set another PATH for hooks
 	l.sources = readSources(l.dirs, l.config, l.args)
 	for _, s := range l.sources {
 		if s.name == argumentSource && s.err != nil && (l.supervisor || l.provider != nil) {
@@ -178,16 +179,15 @@ func (l *launch) environment() ([]string, error) {
 	} else {
 		name = l.provider.name
 	}
-	for _, variable := range []string{configDirVariable, workDirVariable, claudeDirVariable, claudeVariable} {
-		value := lookupEnv(env, variable)
-		if value != "" && (variable != claudeVariable || strings.Contains(value, "/")) {
+	for _, variable := range []string{configDirVariable, workDirVariable, claudeDirVariable} {
+		if value := lookupEnv(env, variable); value != "" {
 			env = setEnv(env, variable, absoluteIn(l.dirs.here, value))
 		}
 	}
 	env, err := withProvider(env, l.provider)
 	// The directories are for every session: it may be switched on later.
 	env = setEnv(env, toolVariable, "", supervisorVariable, "", launchVariable, "", reviewerVariable, "",
-		trialVariable, "", providerVariable, name, addDirsVariable, strings.Join(l.addDirs(), "\n"))
+		trialVariable, "", triedVariable, "", providerVariable, name, addDirsVariable, strings.Join(l.addDirs(), "\n"))
 	return env, err
 }
 
@@ -198,7 +198,7 @@ func (l *launch) planSupervision() error {
 		err := fmt.Errorf("go run removes the program that the hooks would call, %s", self)
 		return withHint(err, "go install . && ccc --supervisor")
 	}
-	if err := l.checkReviewer(); err != nil {
+	if err := cmp.Or(l.refuse(), l.checkReviewer()); err != nil {
 		return err
 	}
 	if _, _, err := supervisorPrompt(l.dirs.here, l.dirs.ccc); err != nil {
@@ -215,9 +215,6 @@ func (l *launch) planSupervision() error {
 	if lookupEnv(l.env, blockCapVariable) == "" && !supervisor.Observe { // which blocks no stop
 		l.env = setEnv(l.env, blockCapVariable, strconv.Itoa(supervisor.MaxIterations))
 	}
-	if err := l.refuse(); err != nil {
-		return err
-	}
 	e, err := readSettings(l.dirs)
 	if err == nil {
 		_, err = e.install(l.config, self) // in memory, to see whether it can be done
@@ -225,15 +222,53 @@ func (l *launch) planSupervision() error {
 	return err
 }
 
-// refuse returns why the session would not be reviewed, as far as that needs no trial.
+// refuse returns why nothing of the session would be reviewed, as far as that needs no trial, which has
+// neither a conversation nor the project's settings. Flags and variables are those of 2.1.280 and 2.1.332.
 func (l *launch) refuse() error {
-	// With these flags Claude Code (2.1.330) lets another process run the session: a service, or tmux.
-	if flag := givenFlag(l.args, "--bg", "--background", "--tmux"); flag != "" {
-		const format = "--supervisor with %s: that session does not run below this launch, " +
-			"and would not be supervised"
-		return failure{code: 2, err: fmt.Errorf(format, flag), hint: l.switchHint()}
+	const (
+		elsewhere = "claude would run that session elsewhere, not below this launch"
+		forgetful = "claude would keep no conversation, so nothing could be reviewed"
+		hookless  = "claude would run no hooks, so nothing would be reviewed"
+		switchOn  = "run ccc --supervisor once, which installs the hooks; then type /supervisor on in that session"
+	)
+	given := func(flags ...string) string { return givenFlag(l.args, flags...) }
+	var json, withoutUser, skips, skipsHint, mutes, mutesHint, token string
+	if given("-p", "--print") != "" && given("--json-schema") != "" {
+		json = "-p and --json-schema"
 	}
-	return l.trial.refuse()
+	sources, isChosen := lastValue(l.args, "--setting-sources")
+	if names := strings.Split(strings.ReplaceAll(sources, " ", ""), ","); isChosen && !slices.Contains(names, "user") {
+		withoutUser = "--setting-sources " + sources + ", without user"
+	}
+	if isTrue(valueIn(l.sources, l.env, "env."+skipVariable)) {
+		skips, skipsHint = skipVariable, "unset it, or take it out of the provider's env"
+		if s := sourceWith(l.sources, "env."+skipVariable); s.values != nil {
+			skips, skipsHint = s.name+": "+s.prefix+"env."+skipVariable, s.fault("", "", "remove it").hint
+		}
+	}
+	for _, s := range l.sources {
+		if s.ofProject && s.values[disableKey] == "true" { // whatever another says: the client may drop that one
+			mutes, mutesHint = s.name+": "+disableKey, s.fault("", "", "remove it").hint
+		}
+	}
+	if l.config.Supervisor.Provider == "" && paysByToken(l.dirs, l.sources, l.env, l.args) {
+		token = oauthVariable + " as the only login"
+	}
+	for _, row := range []struct{ found, effect, hint string }{
+		{given("--bg", "--background", "--tmux"), elsewhere, switchOn},
+		{given("--cloud", "--remote", "--environment", "--desktop"), elsewhere, ""},
+		{given("--no-session-persistence"), forgetful, ""},
+		{skips, forgetful, skipsHint},
+		{withoutUser, hookless, ""},
+		{mutes, hookless, mutesHint},
+		{json, "claude would end the turn, whatever a review says", "ask for the JSON in the prompt"},
+		{token, "claude would keep it from the reviewer", "log in, with /login in:\nclaude"},
+	} {
+		if row.found != "" {
+			return failure{code: 2, err: fmt.Errorf("--supervisor with %s: %s", row.found, row.effect), hint: row.hint}
+		}
+	}
+	return nil
 }
 
 // checkReviewer returns why no reviewer could work in a session with the environment of the launch.
@@ -252,17 +287,21 @@ func (l *launch) checkReviewer() error {
 	return nil
 }
 
-// tryHooks has claude run ccc's hooks, unless it is remembered that it does.
+// tryHooks has claude run ccc's hooks, unless a mark says that it did, which counts once: it goes, and the
+// SessionStart hook of the session, to which triedVariable names it, puts it back.
 func (l *launch) tryHooks() error {
-	if _, err := os.Stat(l.memoryFile()); err == nil {
-		return nil
+	mark := l.markFile()
+	if os.Remove(mark) != nil {
+		notice := func() { fmt.Fprintln(os.Stderr, "ccc:", say(tryingHooks)) }
+		if err := l.trial.run(untilSignal(), notice); err != nil {
+			return err
+		}
+		if l.markFile() != mark { // what was tried is not what is there now
+			return nil
+		}
 	}
-	notice := func() { fmt.Fprintln(os.Stderr, "ccc:", say(tryingHooks)) }
-	if err := l.trial.run(untilSignal(), notice); err != nil {
-		return err
-	}
-	// Claude may have brought settings.json up to date, as it does with old settings of its own (2.1.332).
-	return os.WriteFile(l.memoryFile(), nil, 0o600)
+	l.env = setEnv(l.env, triedVariable, mark)
+	return nil
 }
 
 // chosenModel returns the word that chooses the model of a session with these sources, environment and
@@ -278,16 +317,6 @@ func chosenModel(sources []settingsSource, env, args []string) string {
 		return "default"
 	}
 	return word
-}
-
-// switchHint is how a session that this launch can't supervise is supervised.
-func (l *launch) switchHint() string {
-	installed, err := findHooks(l.dirs)
-	hint := "start it without --supervisor, then type /supervisor on in that session"
-	if err != nil || len(installed.missing) > 0 {
-		hint = "run ccc --supervisor once, which installs the hooks; then " + hint
-	}
-	return hint
 }
 
 // addDirs returns the directories that --add-dir adds to the session. The flag takes all values up to the

@@ -84,26 +84,6 @@ func TestLaunchOfWrapper(t *testing.T) {
 	}
 }
 
-// A supervised background session is refused with the way that works: where the hooks are missing, they come first.
-func TestLaunchBackground(t *testing.T) {
-	box := newFakeBox(t)
-	for _, hint := range []string{"run ccc --supervisor once", "start it without --supervisor"} {
-		for _, flag := range []string{"--bg", "--background", "--tmux=classic"} {
-			got := box.run(30*time.Second, "", "ccc", "--supervisor", "--", flag, "x")
-			expectIs(t, flag+": the exit code", got.code, 2)
-			expectIn(t, flag+": stderr", got.stderr, "\n     "+hint, "/supervisor on")
-			expectIs(t, flag+": claude's arguments", box.read("../fake/agent-1.args"), "")
-		}
-		if hint != "start it without --supervisor" {
-			box.prepare()
-			box.forget("agent-1")
-		}
-	}
-	if got := box.run(30*time.Second, "", "ccc", "--supervisor", "-p", "--", "--bg"); got.code != 0 {
-		t.Errorf("behind --: %+v", got)
-	}
-}
-
 func TestLaunch(t *testing.T) {
 	t.Parallel()
 	const config = `{"claude_args":["--verbose"],"providers":{"kimi":{"env":{"ANTHROPIC_MODEL":"k2"},"claude_args":["--effort","high"]},"glm":{}}}`
@@ -363,6 +343,7 @@ func TestLaunchPlaces(t *testing.T) {
 		if got.code != 0 || !strings.Contains(got.stdout, "Stop hook feedback: not yet") {
 			t.Errorf("got %+v", got)
 		}
+		expectEqual(t, "the claude that the session is told of", box.agentEnv(claudeVariable), []string{filepath.Join(filepath.Dir(box.home), "bin/claude")})
 		for _, name := range []string{"claude/settings.json", "conf/SUPERVISOR.md", "../state/ccc/supervisor-*-events.jsonl"} {
 			if found, _ := filepath.Glob(filepath.Join(box.work, name)); len(found) != 1 {
 				t.Errorf("%s: %q", name, found)
@@ -584,24 +565,4 @@ func TestLaunchModel(t *testing.T) {
 	box.vars = append(box.vars, "CCC_MODEL=of-an-outer-session")
 	box.run(30*time.Second, "", "ccc", "--supervisor", "-p", "--settings", "more.json", "hi")
 	expectEqual(t, "the model of a launch", box.agentEnv(modelVariable), []string{"opus[1m]"})
-}
-
-// How a session is supervised that a launch can't: where hooks are missing, or can't be found, they come first.
-func TestLaunchSwitchHint(t *testing.T) {
-	const first = "run ccc --supervisor once, which installs the hooks; then "
-	const then = "start it without --supervisor, then type /supervisor on in that session"
-	t.Setenv("PATH", "")
-	for text, want := range map[string]string{
-		complete: then,
-		noFile:   first + then,
-		"{}":     first + then,
-		"{":      first + then,
-		strings.Replace(complete, "AskUserQuestion", "Bash", 1): first + then,
-	} {
-		l := &launch{trial: trial{dirs: dirs{claude: t.TempDir(), self: "/bin/ccc"}}}
-		if text != noFile {
-			check(t, os.WriteFile(l.dirs.settingsFile(), []byte(text), 0o600))
-		}
-		expectIs(t, text, l.switchHint(), want)
-	}
 }

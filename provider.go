@@ -214,6 +214,13 @@ func paysByKey(sources []settingsSource, env, args []string) bool {
 		key != "" && (isPrinted || sources[0].allows(key))
 }
 
+// paysByToken reports whether nothing but oauthVariable of the environment pays for such a session, so that a
+// reviewer, which hooks start, has no login. With --print or without, a settings file reaches it.
+func paysByToken(d dirs, sources []settingsSource, env, args []string) bool {
+	return lookupEnv(env, oauthVariable) != "" && valueIn(sources, nil, "env."+oauthVariable) == "" &&
+		sources[0].values[primaryKey] == "" && !paysByKey(sources, env, args) && !hasLogin(d)
+}
+
 // scrubVariable, if true, has Claude Code keep the keys of the environment from its hooks, and so from a
 // reviewer, which reads those of settings files itself (2.1.200 to 2.1.332).
 const scrubVariable = "CLAUDE_CODE_SUBPROCESS_ENV_SCRUB"

@@ -525,8 +525,8 @@ func TestUsersOwnCommand(t *testing.T) {
 func TestReviewOfOldClient(t *testing.T) {
 	box := newHookBox(t)
 	lines := userLine("1", "", "fix it") + "\n" + agentLine("2", "1", "done")
-	got := box.stop(box.transcript(strings.Split(strings.ReplaceAll(lines, "2.1.332", "2.1.199"), "\n")...))
-	expectEnd(t, "the stop", got, 0, "", "Claude Code 2.1.199 太旧，至少要 2.1.200：claude update / npm install -g")
+	got := box.stop(box.transcript(strings.Split(strings.ReplaceAll(lines, "2.1.332", "2.1.279"), "\n")...))
+	expectEnd(t, "the stop", got, 0, "", "Claude Code 2.1.279 太旧，至少要 2.1.280：claude update / npm install -g")
 	expectIs(t, "the reviewer", box.read("../fake/reviewer-1.args"), "")
 }
 
@@ -1063,10 +1063,10 @@ func TestHookPlanned(t *testing.T) {
 		expectIs(t, test.name+": the API", lookupEnv(plan.env, "ANTHROPIC_BASE_URL"), url)
 	}
 	h, request := testHook(t, eventStop), reviewRequest{}
-	request.version = "2.1.199"
+	request.version = "2.1.279"
 	plan, err := h.plan(ctx, "", &request)
 	expectIs(t, "a client that is too old: a plan", plan != nil, false)
-	expectIs(t, "a client that is too old", fmt.Sprint(err), say(clientTooOld, "2.1.199", "2.1.200", updateClaude))
+	expectIs(t, "a client that is too old", fmt.Sprint(err), say(clientTooOld, "2.1.279", "2.1.280", updateClaude))
 	refuses := func(name, why string) {
 		t.Helper()
 		plan, err := h.plan(ctx, "", &request)

@@ -19,9 +19,10 @@ type settingsSource struct {
 	prefix string // what comes before its keys: in ccc.json "settings."
 	// By key: env.NAME for a variable, allowed.END for the end of a key that may be used, helperKey and the
 	// keys after it, and the muting keys where they are true or false.
-	values  map[string]string
-	err     error // why it can't be read, or is no JSON object
-	managed bool  // whether it is an administrator's
+	values    map[string]string
+	err       error // why it can't be read, or is no JSON object
+	ofProject bool  // whether it is a file of the project's
+	managed   bool  // whether it is an administrator's
 }
 
 // argumentSource is the name of the source on claude's command line.
@@ -58,9 +59,6 @@ func managedFiles() []string {
 	return append([]string{managedSettings}, more...)
 }
 
-// sourcesOfUser is how many of readSources are the user's and count in each directory.
-const sourcesOfUser = 3
-
 // settingsFiles returns Claude Code's settings files that count in the current directory, each once, the
 // user's first and the one that overrides all others last. The local settings of a repository's main working
 // tree count in all its directories and working trees (2.1.329).
@@ -86,7 +84,9 @@ func readSources(d dirs, c *configuration, args []string) []settingsSource {
 	})
 	list := []settingsSource{accountSource(d), user, added}
 	for _, path := range files[1:] {
-		list = append(list, readSource(path))
+		source := readSource(path)
+		source.ofProject = true
+		list = append(list, source)
 	}
 	if value, ok := lastValue(args, argumentSource); ok {
 		text, err := readArgument(value)
@@ -174,18 +174,24 @@ func sourceOf(name, prefix string, text []byte, err error) settingsSource {
 	return s
 }
 
+// sourceWith returns the last source that has key, or none.
+func sourceWith(sources []settingsSource, key string) (found settingsSource) {
+	for _, s := range sources {
+		if _, ok := s.values[key]; ok {
+			found = s
+		}
+	}
+	return found
+}
+
 // valueIn returns the value of key that counts for a session with these sources and environment: the last
 // source's that has one, else for env.NAME the environment's, else "".
 func valueIn(sources []settingsSource, env []string, key string) string {
-	for _, s := range slices.Backward(sources) {
-		if value, ok := s.values[key]; ok {
-			return value
-		}
+	name, isVariable := strings.CutPrefix(key, "env.")
+	if s := sourceWith(sources, key); s.values != nil || !isVariable {
+		return s.values[key]
 	}
-	if name, isVariable := strings.CutPrefix(key, "env."); isVariable {
-		return lookupEnv(env, name)
-	}
-	return ""
+	return lookupEnv(env, name)
 }
 
 // isTrue reports whether Claude Code takes the value of a variable as true.

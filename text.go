@@ -82,8 +82,7 @@ To follow the log: tail -f %s
 	currentProvider = words{ // provider, ccc.json
 		`提供商 %s（来自 %s；以后不用它：在其中写 "current_provider": null）`,
 		`provider %s (from %s; to end that, write there: "current_provider": null)`}
-	tryingHooks = words{"正在等 claude 试运行 hook：你自己的 SessionStart hook 也会运行……",
-		"waiting for claude, which tries the hooks: your own SessionStart hooks run, too..."}
+	tryingHooks = words{"正在等 claude 试运行 hook……", "waiting for claude, which tries the hooks..."}
 )
 
 //go:embed supervisor_prompt_default.md

@@ -1,7 +1,7 @@
 package main
 
 // Whether claude runs ccc's hooks is tried, not predicted: a supervised launch, and ccc doctor, let claude
-// run the SessionStart hook once, which calls no API. And what is refused without a trial.
+// run the SessionStart hook once, which calls no API.
 
 import (
 	"cmp"
@@ -38,12 +38,6 @@ var (
 	trialPatience = 60 * time.Second
 )
 
-// sessionVariables begin the entries of variables that a session of Claude Code's sets for what it starts
-// (2.1.332).
-var sessionVariables = []string{toolVariable + "=", "CLAUDE_CODE_ENTRYPOINT=", "CLAUDE_CODE_CHILD_",
-	"CLAUDE_CODE_SESSION_", "CLAUDE_CODE_MESSAGING_", "CLAUDE_CODE_SSE_PORT=", "CLAUDE_ENV_FILE=",
-	"CLAUDE_PID=", projectVariable + "="}
-
 var versionAnswer = lazyRegexp(`([0-9]+\.[0-9]+\.[0-9]+\S*) \(Claude Code\)`)
 
 // An untriable is the error that claude can't be tried: nothing is known of its hooks.
@@ -78,61 +72,9 @@ func askVersion(claude, dir string, env environ) (version string, err error) {
 		if hint == installClaude {
 			hint = "claude update, or where npm has installed it:\n" + hint
 		}
-		return version, withHint(err, hint)
+		return version, failure{code: 2, err: err, hint: hint}
 	}
 	return version, nil
-}
-
-// skipVariable, if true, keeps Claude Code from writing a transcript.
-const skipVariable = "CLAUDE_CODE_SKIP_PROMPT_HISTORY"
-
-// simpleVariable, if true, keeps hooks from running. In a project's settings 2.1.200 heeds it, 2.1.280 does
-// not.
-const simpleVariable = "CLAUDE_CODE_SIMPLE"
-
-// refuse returns why nothing of the session would be reviewed, as far as arguments, variables and settings
-// tell: hooks do not run, or there is no conversation to review. A trial does not see these: it has neither
-// the project's settings nor a conversation.
-func (t *trial) refuse() error {
-	const hookless, forgetful = "claude would run no hooks, so nothing would be reviewed",
-		"claude would keep no conversation, so nothing could be reviewed"
-	refused := func(what, effect string) error {
-		return failure{code: 2, err: fmt.Errorf("--supervisor with %s: %s", what, effect)}
-	}
-	if flag := givenFlag(t.args, "--cloud", "--remote"); flag != "" {
-		return refused(flag, hookless)
-	}
-	if flag := givenFlag(t.args, "--no-session-persistence"); flag != "" {
-		return refused(flag, forgetful)
-	}
-	if value, ok := lastValue(t.args, "--setting-sources"); ok {
-		names := strings.Split(strings.ReplaceAll(value, " ", ""), ",")
-		if !slices.Contains(names, "user") {
-			return refused("--setting-sources "+value+", without user", hookless)
-		}
-	}
-	if isTrue(lookupEnv(t.env, skipVariable)) {
-		hint := keyHint(t.dirs.configFile(), "unset it, or take it out of the provider's env")
-		return withHint(fmt.Errorf("%s is set: %s", skipVariable, forgetful), hint)
-	}
-	for i, s := range t.sources {
-		if isTrue(s.values["env."+skipVariable]) {
-			return s.fault("env."+skipVariable, "is set: "+forgetful, "remove it")
-		}
-		if i >= sourcesOfUser && olderThan(t.version, "2.1.280") && isTrue(s.values["env."+simpleVariable]) {
-			return s.fault("env."+simpleVariable, "is set: "+hookless, "remove it")
-		}
-	}
-	// Of these the first with a boolean decides (2.1.200, 2.1.330).
-	for _, s := range slices.Backward(t.sources[sourcesOfUser:]) {
-		switch s.values[disableKey] {
-		case "true":
-			return s.fault(disableKey, "is true: "+hookless, "set it to false")
-		case "false":
-			return nil
-		}
-	}
-	return nil
 }
 
 // run lets claude run the hook, waits until claude has ended, and returns an error if the hook did not run,
@@ -169,7 +111,13 @@ func (t *trial) run(ctx context.Context, notice func()) error {
 		return cause
 	}
 	if _, missing := os.Stat(answer); missing == nil {
-		return nil
+		installed, err := findHooks(t.dirs)
+		if path := t.dirs.settingsFile(); err == nil && len(installed.missing) > 0 {
+			const format = "as the hooks were tried, ccc's for %s went out of %s, so nothing would be reviewed"
+			err = withHint(fmt.Errorf(format, strings.Join(installed.missing, ", "), path),
+				"a hook or a program of yours puts an older copy back; take it out:\n"+editHint(path))
+		}
+		return err
 	}
 	// Outside the project a version manager's shim runs another version, or none.
 	if there, err := askVersion(t.claude, dir, t.dirs.env); there != t.version {
@@ -225,9 +173,9 @@ func (t *trial) cause(said string) error {
 		const what = "%s is set to nothing, which means the current directory to claude: %s"
 		return withHint(fmt.Errorf(what, claudeDirVariable, effect), "unset "+claudeDirVariable)
 	}
-	for i, s := range t.sources {
+	for _, s := range t.sources {
 		for _, key := range mutingKeys {
-			if s.values[key] == "true" && (key == disableKey && i < sourcesOfUser || s.managed) {
+			if s.values[key] == "true" && (key == disableKey && !s.ofProject || s.managed) {
 				return s.fault(key, "is true: "+effect, "set it to false")
 			}
 		}
@@ -265,29 +213,20 @@ func projectFolder(path string) string {
 	}, path)
 }
 
-// memoryFile returns the path of the file that, if it is there, remembers an answer: its name holds a
-// checksum of all that may decide whether hooks run.
-func (t *trial) memoryFile() string {
-	parts := slices.Concat([]string{t.claude, t.version, hookCommand(t.dirs.hookPath())}, t.command())
+// markFile returns the path of the mark that a trial went well, which is empty. Its name holds a checksum of
+// what may change that. What is not in it, such as an organization's settings, costs one session: see tryHooks.
+func (t *trial) markFile() string {
+	settings, _ := readUserFile(t.dirs.settingsFile())
+	value, _ := lastValue(t.args, argumentSource)
+	argument, _ := readArgument(value)
+	parts := append(t.command(), t.claude, t.version, string(settings), string(argument))
 	if info, err := os.Stat(t.claude); err == nil { // it may be a script of the user's
-		parts = append(parts, resolved(t.claude), fmt.Sprint(info.Size(), info.ModTime().UnixNano()))
+		parts = append(parts, fmt.Sprint(info.Size(), info.ModTime().UnixNano()))
 	}
-	for _, path := range append(managedFiles(), t.dirs.settingsFile()) {
-		text, _ := readUserFile(path)
-		parts = append(parts, path, string(text))
-	}
-	if argument, ok := lastValue(t.args, argumentSource); ok {
-		text, _ := readArgument(argument)
-		parts = append(parts, string(text))
-	}
-	var variables []string
-	for _, variable := range t.env {
-		begins := func(prefix string) bool { return strings.HasPrefix(variable, prefix) }
-		counts := slices.ContainsFunc([]string{"HOME=", "CLAUDE", "ANTHROPIC", "DISABLE_"}, begins)
-		if counts && !slices.ContainsFunc(sessionVariables, begins) {
-			variables = append(variables, variable)
+	for _, variable := range slices.Sorted(slices.Values(t.env)) {
+		if strings.HasPrefix(variable, "CLAUDE") || strings.HasPrefix(variable, "DISABLE_") {
+			parts = append(parts, variable)
 		}
 	}
-	slices.Sort(variables)
-	return t.dirs.state.trialFile(checksum(fmt.Appendf(nil, "%q", append(parts, variables...))))
+	return t.dirs.state.trialFile(checksum(fmt.Appendf(nil, "%q", parts)))
 }

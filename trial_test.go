@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -29,127 +30,96 @@ func mute(script string) string {
 	return "[ \"$1\" != --version ] || exec echo '2.1.332 (Claude Code)'\n" + script + "\n"
 }
 
-// A launch whose session would not be reviewed is refused with the cause, the file and the exit code: before
-// anything is written where arguments, variables or settings say so, else once claude was tried and ran no
-// hooks. What only looks like one starts.
+// A launch whose session would not be reviewed is refused, with exit code 2 and before anything is written where
+// arguments, variables or the project's settings say so, else once claude was tried and ran no hooks. What only
+// looks like one starts.
 func TestTrialRefused(t *testing.T) {
 	t.Parallel()
-	type row struct {
-		args, variable, file, content, project string // project is its settings.json
-		code                                   int
-		names                                  string
-		tried                                  bool // what else is refused is refused in the plan
-		started                                bool // it starts, which a trial alone can show
-	}
-	const muted, unmuting = `{"disableAllHooks":true}`, `{"disableAllHooks":false}`
-	const users, local, managed = ".claude/settings.json", "../work/.claude/settings.local.json",
-		"managed.json"
-	const skips, simple = `{"env":{"CLAUDE_CODE_SKIP_PROMPT_HISTORY":"1"}}`, `{"env":{"CLAUDE_CODE_SIMPLE":"1"}}`
-	rows := []row{
-		{args: "--cloud=x", code: 2, names: "--supervisor with --cloud: "},
-		{args: "--remote|x", code: 2, names: "--supervisor with --remote: "},
-		{args: "--setting-sources|project, local", code: 2, names: "--setting-sources project, local"},
-		{args: "--setting-sources|", code: 2, names: "--setting-sources , without user"},
-		{args: "--setting-sources|project,user"},
-		{args: "--no-session-persistence", code: 2,
-			names: "--supervisor with --no-session-persistence: claude would keep no conversation"},
-		{args: "--|--bare"}, {args: "--|--no-session-persistence"},
+	const muted, unmuting, skip = `{"disableAllHooks":true}`, `{"disableAllHooks":false}`, "CLAUDE_CODE_SKIP_PROMPT_HISTORY"
+	const users, project, local = ".claude/settings.json", "../work/.claude/settings.json", "../work/.claude/settings.local.json"
+	const skips, keeps = `{"env":{"` + skip + `":"1"}}`, `{"env":{"` + skip + `":"0"}}`
+	const token, elsewhere = "CLAUDE_CODE_OAUTH_TOKEN=t", "run that session elsewhere, not below this launch"
+	const forgetful, hookless = "claude would keep no conversation", "claude would run no hooks, so nothing would be reviewed"
+	login := func(content string) map[string]string { return map[string]string{".claude/.credentials.json": content} }
+	for _, test := range []struct {
+		args, variable string // words are separated by |
+		files          map[string]string
+		names          string // what is refused, and why; "" for a launch that is not refused
+		effect         string
+	}{
+		{"--bg", "", nil, "--supervisor with --bg: ", elsewhere + "\n     run ccc --supervisor once, which installs the hooks; then type /supervisor on"},
+		{"--background", "", nil, "--supervisor with --background: ", elsewhere}, {"--tmux=classic", "", nil, "--supervisor with --tmux: ", elsewhere},
+		{"--cloud=x", "", nil, "--supervisor with --cloud: ", elsewhere}, {"--remote|x", "", nil, "--supervisor with --remote: ", elsewhere},
+		{"--environment|x", "", nil, "--supervisor with --environment: ", elsewhere}, {"--desktop", "", nil, "--supervisor with --desktop: ", elsewhere},
+		{"--setting-sources|project, local", "", nil, "--setting-sources project, local, without user: ", hookless},
+		{"--setting-sources|", "", nil, "--setting-sources , without user: ", hookless},
+		{"--setting-sources|project,user", "", nil, "", ""},
+		{"--no-session-persistence", "", nil, "--no-session-persistence: ", forgetful},
+		{"--|--bare", "", nil, "", ""}, {"--|--no-session-persistence", "", nil, "", ""}, {"--|--bg", "", nil, "", ""},
+		{"--json-schema|{}", "", nil, "-p and --json-schema: ", "claude would end the turn, whatever a review says"},
+		{"--json-schema={}", "", nil, "-p and --json-schema: ", "claude would end the turn"},
 
-		{variable: "CLAUDE_CODE_SKIP_PROMPT_HISTORY=1", code: 1,
-			names: "CLAUDE_CODE_SKIP_PROMPT_HISTORY is set: claude would keep no conversation"},
-		{variable: "CLAUDE_CODE_SKIP_PROMPT_HISTORY=0"},
-		{file: users, content: skips, code: 1,
-			names: "home/.claude/settings.json: env.CLAUDE_CODE_SKIP_PROMPT_HISTORY is set"},
-		{project: skips, code: 1,
-			names: "work/.claude/settings.json: env.CLAUDE_CODE_SKIP_PROMPT_HISTORY is set"},
-		{file: ".claude/ccc.json", content: `{"settings":` + skips + `}`, code: 1,
-			names: "ccc.json: settings.env.CLAUDE_CODE_SKIP_PROMPT_HISTORY is set"},
-		{file: ".claude/ccc.json",
-			content: `{"current_provider":"a","providers":{"a":` + skips + `}}`, code: 1,
-			names: "unset it, or take it out of the provider's env:\n     ${EDITOR:-vi} "},
-		{args: "--settings|" + skips, code: 2,
-			names: "--settings: env.CLAUDE_CODE_SKIP_PROMPT_HISTORY is set"},
+		{"", skip + "=1", nil, skip + ": ", forgetful}, {"", skip + "=0", nil, "", ""},
+		{"", "", map[string]string{users: skips}, "home/.claude/settings.json: env." + skip + ": ", forgetful},
+		{"", "", map[string]string{project: skips}, "work/.claude/settings.json: env." + skip + ": ", forgetful},
+		{"", skip + "=1", map[string]string{project: keeps}, "", ""},
+		{"", "", map[string]string{users: skips, project: keeps}, "", ""},
+		{"a", "", map[string]string{".claude/ccc.json": `{"providers":{"a":` + skips + `}}`}, skip + ": ", forgetful},
+		{"--settings|" + skips, "", nil, "--settings: env." + skip + ": ", forgetful},
 
-		{project: simple, variable: "FAKE_CLAUDE_VERSION=2.1.200", code: 1,
-			names: "work/.claude/settings.json: env.CLAUDE_CODE_SIMPLE is set: claude would run no hooks"},
-		{project: simple, variable: "FAKE_CLAUDE_VERSION=2.1.280"},
+		// Whatever another says: the client may drop that one.
+		{"", "", map[string]string{project: muted}, "work/.claude/settings.json: disableAllHooks: ", hookless},
+		{"", "", map[string]string{local: muted, project: unmuting}, "settings.local.json: disableAllHooks: ", hookless},
+		{"", "", map[string]string{local: unmuting, project: muted}, "work/.claude/settings.json: disableAllHooks: ", hookless},
+		{"", "", map[string]string{local: `{"model":1,"disableAllHooks":false}`, project: muted}, "work/.claude/settings.json: ", hookless},
+		{"--settings|" + unmuting, "", map[string]string{project: muted}, "work/.claude/settings.json: ", hookless},
+		{"--settings|" + muted, "", nil, "", ""}, {"", "", map[string]string{users: muted}, "", ""}, // which a trial shows
+		{"", "", map[string]string{project: `{"disableAllHooks":"true","allowManagedHooksOnly":true}`}, "", ""},
 
-		// Of these the first with a boolean decides.
-		{project: muted, code: 1,
-			names: "work/.claude/settings.json: disableAllHooks is true: claude would run no hooks"},
-		{file: local, content: muted, code: 1, names: "settings.local.json: disableAllHooks is true"},
-		{file: local, content: muted, project: unmuting, code: 1,
-			names: "settings.local.json: disableAllHooks is true"},
-		{file: local, content: unmuting, project: muted, started: true},
-		{file: managed, content: muted, code: 1, names: "managed.json: disableAllHooks is true"},
-		{file: "managed.d/own.json", content: muted, code: 1,
-			names: "managed.d/own.json: disableAllHooks is true"},
-		{args: "--settings|" + muted, code: 2, names: "--settings: disableAllHooks is true"},
-		{args: "--settings=../home/s.json", file: "s.json", content: muted, code: 2,
-			names: "--settings: disableAllHooks is true"},
-		{args: "--settings|" + muted + "|--settings|{}", started: true},
-		{args: "--settings|" + muted, project: unmuting, code: 2,
-			names: "--settings: disableAllHooks is true"},
-		{args: "--settings|" + unmuting, project: muted},
-		{args: "--settings|" + unmuting, file: managed, content: muted, code: 1,
-			names: "managed.json: disableAllHooks is true"},
-		{project: `{"disableAllHooks":"true","allowManagedHooksOnly":true}`},
+		{"", token, nil, "--supervisor with CLAUDE_CODE_OAUTH_TOKEN as the only login: ", "claude would keep it from the reviewer\n"},
+		{"", token, login("{}"), "", ""}, {"--verbose", token + "|ANTHROPIC_API_KEY=k", nil, "", ""},
+		{"", token, map[string]string{users: `{"env":{"CLAUDE_CODE_OAUTH_TOKEN":"t"}}`}, "", ""},
+		{"", token, map[string]string{".claude.json": `{"primaryApiKey":"k"}`}, "", ""},
+		{"", token, map[string]string{".claude/ccc.json": `{"supervisor":{"provider":"a"},"providers":{"a":{}}}`}, "", ""},
+		{"a", token, map[string]string{".claude/ccc.json": `{"providers":{"a":{}}}`}, "", ""},
 
-		{args: "--bare", tried: true, code: 2,
-			names: "--supervisor with --bare: claude was tried and ran no hooks, so nothing would be"},
-		{args: "--safe-mode", tried: true, code: 2, names: "--supervisor with --safe-mode: "},
-		{args: "--restricted", tried: true, code: 2, names: "--supervisor with --restricted: "},
-		{file: ".claude/ccc.json", content: `{"claude_args":["--bare"]}`, tried: true, code: 2,
-			names: "--supervisor with --bare: "},
-		{file: users, content: muted, tried: true, code: 1,
-			names: "home/.claude/settings.json: disableAllHooks is true: claude was tried"},
-		{file: users, content: muted, project: unmuting, tried: true, code: 1,
-			names: "home/.claude/settings.json: disableAllHooks is true: claude was tried"},
-		{file: users, content: `{"allowManagedHooksOnly":true}`, started: true},
-		{file: ".claude/ccc.json", content: `{"settings":` + muted + `}`, started: true}, // comes behind ccc's own false
-	}
-	for _, test := range rows {
-		t.Run(test.args+test.variable+test.file+test.content+test.project, func(t *testing.T) {
+		{"", "FAKE_CLAUDE_VERSION=2.1.279", nil, "version 2.1.279, is older than 2.1.280", "@latest"},
+		{"", "FAKE_CLAUDE_VERSION=2.1.280", nil, "", ""},
+	} {
+		files := fmt.Sprint(test.args, test.variable, test.files)
+		t.Run(files, func(t *testing.T) {
+			if strings.HasPrefix(test.variable, token) && test.names != "" && runtime.GOOS == "darwin" {
+				t.Skip("there a login is in no file")
+			}
 			box := newFakeBox(t)
-			box.vars = append(box.vars, test.variable, testManagedVariable+"="+box.home+"/"+managed)
-			if test.file != "" {
-				box.write(test.file, 0o600, test.content)
+			box.vars = append(box.vars, strings.Split(test.variable, "|")...)
+			for name, content := range test.files {
+				box.write(name, 0o600, content)
 			}
-			if test.project != "" {
-				box.write("../work/.claude/settings.json", 0o600, test.project)
-			}
-			args := strings.Split(test.args, "|")
-			if test.args == "" {
-				args = nil
-			}
-			// Only another process has its managed settings elsewhere, and another current directory.
-			needsProcess := strings.HasPrefix(test.file, "managed") || strings.Contains(test.args, "../")
-			if !test.tried && !test.started && !needsProcess {
-				_, got := box.plan(append([]string{"--supervisor", "-p", "hi"}, args...)...)
-				if got.code != test.code || !strings.Contains(got.stderr, test.names) {
-					t.Errorf("%+v", got)
-				}
-				return
+			args := []string{"--supervisor"}
+			if words := strings.Split(test.args, "|"); words[0] == "a" {
+				args = append(args, "a", "-p", "hi")
+			} else if words[0] != "" {
+				args = append(args, append([]string{"-p", "hi"}, words...)...)
 			}
 			before := box.files()
-			got := box.supervise(args...)
-			expectIs(t, "whether claude was tried", box.calls("trial") > 0, test.code == 0 || test.tried)
-			expectIs(t, "whether it started", box.calls("agent") > 0 &&
-				strings.Contains(got.stderr, "Supervisor mode enabled"), test.code == 0)
-			if got.code != test.code || !strings.Contains(got.stderr, test.names) ||
-				test.code != 0 && got.stdout != "" {
+			_, got := box.plan(args...)
+			if code := map[bool]int{true: 2}[test.names != ""]; got.code != code || !strings.Contains(got.stderr, test.names) ||
+				!strings.Contains(got.stderr, test.effect) {
 				t.Errorf("%+v", got)
 			}
-			if test.code != 0 && !test.tried {
-				expectEqual(t, "what a refused launch leaves", box.files(), before)
-			}
-			if test.file == users { // ccc changes none of its values
-				for _, m := range jsonOf(t, test.content).members {
-					expectIs(t, m.key, jsonOf(t, box.read(users)).at(m.key).raw, m.value.raw)
-				}
-			}
+			expectEqual(t, "what the plan of a launch leaves", box.files(), before)
 		})
 	}
+	t.Run("a launch", func(t *testing.T) {
+		box := newFakeBox(t)
+		got := box.supervise("--desktop")
+		expectEnd(t, "a launch", got, 2, "", "ccc: --supervisor with --desktop: ")
+		expectIs(t, "what claude was called for", box.calls("agent")+box.calls("trial"), 0)
+		if got := box.run(30*time.Second, "", "ccc", "--", "--desktop"); strings.Contains(got.stderr, "ccc: ") {
+			t.Errorf("without --supervisor: %+v", got)
+		}
+	})
 }
 
 // Where claude runs no hooks and no cause is known, the launch says what claude said; a variable that is set
@@ -278,12 +248,12 @@ func TestTrialAnswered(t *testing.T) {
 		"no such file or directory")
 }
 
-// An answer counts until something changes that may decide whether hooks run, and no longer; ccc doctor
-// remembers nothing.
+// A trial that went well is not made again, until something changes that may decide whether hooks run, and as
+// long as each session confirms it: the mark goes at a launch, and the session's own hook puts it back. What
+// mutes hooks unseen, as an organization's settings, costs one session. ccc doctor remembers nothing.
 func TestTrialRemembered(t *testing.T) {
 	box := newFakeBox(t)
 	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"try":false}}`)
-	box.vars = append(box.vars, testManagedVariable+"="+managedSettings) // where this process has them
 	start := func(what string, tried bool, args ...string) {
 		t.Helper()
 		before := box.calls("trial")
@@ -296,19 +266,19 @@ func TestTrialRemembered(t *testing.T) {
 		t.Helper()
 		l, got := box.plan(append([]string{"--supervisor", "-p", "hi"}, args...)...)
 		expectIs(t, what+": the exit code", got.code, 0)
-		_, err := os.Stat(l.memoryFile())
+		_, err := os.Stat(l.markFile())
 		expectIs(t, what+": whether it is remembered", err == nil, isRemembered)
-		check(t, os.WriteFile(l.memoryFile(), nil, 0o600))
+		check(t, os.WriteFile(l.markFile(), nil, 0o600))
 	}
 	start("the first", true)
 	start("the next", false)
-	for _, kept := range []string{"CLAUDE_CODE_SESSION_ID=x", "CLAUDE_CODE_SSE_PORT=1", "CLAUDE_PID=7",
-		"CLAUDE_CODE_CHILD_SESSION=1", "OTHER=x", "CCC_LAUNCH=x"} {
+	start("the one after it", false)
+	for _, kept := range []string{"OTHER=x", "CCC_LAUNCH=x", "CCC_TRIED=/none", "CLAUDECODE=1"} {
 		box.vars = append(box.vars, kept)
 		plan(kept, true)
 	}
 	plan("another prompt", true, "--verbose")
-	for _, variable := range []string{"CLAUDE_CODE_X=1", "ANTHROPIC_X=1", "DISABLE_X=1"} {
+	for _, variable := range []string{"CLAUDE_CODE_X=1", "DISABLE_X=1"} {
 		box.vars = append(box.vars, variable)
 		plan(variable, false)
 		plan(variable+" again", true)
@@ -328,19 +298,19 @@ func TestTrialRemembered(t *testing.T) {
 	box.link(fakeClaude(), "../bin/other")
 	box.vars = append(box.vars, "CCC_CLAUDE="+bin+"/other")
 	plan("another claude", false)
-	script := "exec " + fakeClaude() + ` "$@"`
+	script := `case "$*" in *"$(cat "$HOME/flags")") exec ` + fakeClaude() + ` "$@" ;; esac; exec ` + fakeClaude() + ` "$@" --bare`
 	box.vars = append(box.vars, "CCC_CLAUDE="+bin+"/claude")
 	box.claudeIs(script)
 	plan("a wrapper", false)
-	plan("the wrapper again", true)
 	box.claudeIs("# edited\n" + script)
 	start("the wrapper, edited", true)
-	box.vars = append(box.vars, testManagedVariable+"="+filepath.Join(box.home, "managed.json"))
-	start("another file of managed settings", true)
-	box.write("managed.json", 0o600, "{}")
-	start("managed settings", true)
-	box.write("managed.d/a.json", 0o600, "{}")
-	start("more of them", true)
+	start("the wrapper again", false)
+	box.write("flags", 0o600, "none of these") // the wrapper reads them, and its bytes stay
+	reviews := box.calls("reviewer")
+	start("muted unseen", false)
+	expectIs(t, "the reviews of the session that it costs", box.calls("reviewer"), reviews)
+	expectEnd(t, "the one behind it", box.supervise(), 1, "", "claude was tried and ran no hooks")
+	box.write("flags", 0o600, "")
 	trials := box.calls("trial")
 	for range 2 {
 		trials++
@@ -352,6 +322,8 @@ func TestTrialRemembered(t *testing.T) {
 	}
 
 	// What nobody has needed for a month goes, one by one, and with the state all of it.
+	start("once more", true)
+	start("with --settings", true, "--settings", "{}")
 	before := box.answers()
 	for _, path := range before[1:] {
 		check(t, os.Chtimes(path, ago(retention+time.Hour), ago(retention+time.Hour)))
@@ -362,6 +334,31 @@ func TestTrialRemembered(t *testing.T) {
 	expectEqual(t, "swept", box.answers(), before[:1])
 	box.write(".claude/ccc/trial/left/x", 0o600, "") // of one that was killed
 	expectIn(t, "uninstall", box.ccc("uninstall", "--purge"), "ccc: removed\n")
+}
+
+// Where another hook takes ccc's out in the trial, as one that copies an older settings.json back, the launch is
+// refused, each time; where claude has changed the file otherwise, it is not remembered what was tried.
+func TestTrialRan(t *testing.T) {
+	box := newFakeBox(t)
+	box.claudeIs(`case $* in */cost) ` + fakeClaude() + ` "$@"; [ ! -f "$HOME/old" ] || cat "$HOME/old" >"$HOME/.claude/settings.json"; exit ;; esac
+exec ` + fakeClaude() + ` "$@"`)
+	box.write("old", 0o600, "{}\n")
+	for range 2 {
+		got := box.supervise()
+		expectEnd(t, "a launch", got, 1, "", "ccc's for Stop, PreToolUse, UserPromptSubmit, SessionStart went out of "+box.home+"/.claude/settings.json, so")
+		expectNotIn(t, "a launch", got.stderr, "enabled")
+	}
+	box.prepare()
+	doctor := box.run(60*time.Second, "", "ccc", "doctor")
+	expectIs(t, "doctor", doctor.code, 1)
+	expectIn(t, "doctor", doctor.stdout, "problem  hooks tried: as the hooks were tried, ccc's")
+	expectIs(t, "what is remembered", len(box.answers()), 0)
+	box.prepare()
+	box.write("old", 0o600, strings.Replace(box.settings(), "{\n", "{ \n", 1))
+	expectIs(t, "brought up to date: the exit code", box.supervise().code, 0)
+	expectIs(t, "brought up to date: the mark", len(box.answers()), 0)
+	expectIs(t, "brought up to date: the next", box.supervise().code, 0)
+	expectIs(t, "brought up to date: its mark", len(box.answers()), 1)
 }
 
 // shim is a claude as version managers put it into PATH: inside below a directory with a .tool-versions, else
@@ -447,20 +444,20 @@ func TestTrialStandIn(t *testing.T) {
 		expectIn(t, "stderr", got.stderr, untried, fmt.Sprintf(says, said))
 		expectIs(t, "what is remembered", len(box.answers()), 0)
 	}
-	for version, isOld := range map[string]bool{"2.1.199": true, "2.1.200": false, "2.1.331-dev.7": false,
-		"2.1.199-dev.1": true, "1.9.999": true} {
+	for version, isOld := range map[string]bool{"2.1.279": true, "2.1.280": false, "2.1.331-dev.7": false,
+		"2.1.279-dev.1": true, "1.9.999": true} {
 		box := newFakeBox(t)
 		box.claudeIs(`[ "$1" != --version ] || { echo "warning: x"; echo "` + version +
 			` (Claude Code)"; exit; }; exec ` + fakeClaude() + ` "$@"`)
 		got := box.supervise()
-		expectIs(t, version+" is refused", got.code == 1, isOld)
+		expectIs(t, version+" is refused", got.code == 2, isOld)
 		if isOld {
 			expectIn(t, "stderr", got.stderr,
-				"/claude, version "+version+", is older than 2.1.200\n"+
+				"/claude, version "+version+", is older than 2.1.280\n"+
 					"     claude update, or where npm has installed it:\n     "+installClaude+"\n")
 			expectIs(t, "files", len(box.files()), 0)
 			box.vars = append(box.vars, "CCC_CLAUDE="+filepath.Join(box.home, "../bin/claude"))
-			expectIn(t, "stderr", box.supervise().stderr, "is older than 2.1.200\n     unset CCC_CLAUDE; ")
+			expectIn(t, "stderr", box.supervise().stderr, "is older than 2.1.280\n     unset CCC_CLAUDE; ")
 		}
 	}
 	// One that does not answer is not waited for.
