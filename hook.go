@@ -175,12 +175,16 @@ func (h *hook) stop() review {
 	wasCounted := r.Iteration > 0
 	r = h.review(ctx, r, request)
 	r.Feedback = h.cutFeedback(r.Feedback)
-	if wasCounted && r.Observed {
-		h.warn("taking back the count", h.update(func(s *sessionState) { s.Count = max(0, s.Count-1) }))
-	}
-	if on.isStop && r.Verdict == verdictCancelled && h.present() != modeOff {
-		h.warn("noting that the user ended the review", h.update(func(s *sessionState) { s.Cancelled = true }))
-	}
+	isCancelled := on.isStop && r.Verdict == verdictCancelled && h.present() != modeOff
+	h.warn("noting how the review ended", h.update(func(s *sessionState) {
+		switch {
+		case on.isStop && r.Verdict == verdictAllow:
+			s.Count = 0
+		case wasCounted && r.Observed:
+			s.Count = max(0, s.Count-1)
+		}
+		s.Cancelled = s.Cancelled || isCancelled
+	}))
 	return r
 }
 
@@ -191,15 +195,8 @@ func (h *hook) count(r *review) error {
 		r.Limit = h.reviewLimit()
 	}
 	on := r.occasion()
-	isAnew := on.isStop && h.past.beginsAnew(h.event.StopHookActive)
 	err := h.update(func(s *sessionState) {
-		if isAnew {
-			s.Count = 0
-		}
 		s.Cancelled = s.Cancelled && !on.isStop // it is of the last stop alone
-		if on.isStop {
-			s.Scheduled = h.event.scheduled()
-		}
 		r.Iteration = s.countReview(r.Limit)
 	})
 	h.warnLost("counting the iteration", err)
@@ -344,11 +341,11 @@ func (h *hook) introduce() any {
 	return systemMessage(text + say(introducedLog))
 }
 
-// recordPrompt records a prompt of the user's, from which on the reviews are counted anew. A review that
-// ended before, by Esc or because ccc was killed, could not show that to the user: the answer does, unless
-// another one runs.
+// recordPrompt records a prompt of the user's, also one that a /loop submits for them, from which on the
+// reviews are counted anew. A review that ended before, by Esc or because ccc was killed, could not show that
+// to the user: the answer does, unless another one runs.
 func (h *hook) recordPrompt(text string) any {
-	if h.event.isWake() || slices.Contains(h.state.Scheduled, text) {
+	if h.event.isWake() {
 		return nil
 	}
 	seen := takeLook(workingTree(h.project, h.event.Cwd), h.dirs.env, promptLookPatience)

@@ -111,24 +111,11 @@ func (e *hookEvent) occasion() *occasion { return occasionOf(e.HookEventName, e.
 // isWake reports whether the prompt is Claude Code's own. One without words, as of an image, is the user's.
 func (e *hookEvent) isWake() bool { return e.Prompt != "" && !isUsers(e.Prompt) }
 
-// scheduled returns the prompts with which Claude Code will wake the agent, as when a /loop ticks. It submits
-// them later as if the user had typed them (2.1.200, 2.1.280, 2.1.332). One of over 1,000 characters is not
-// whole here, so that it counts as the user's.
-func (e *hookEvent) scheduled() (prompts []string) {
-	for _, cron := range e.SessionCrons {
-		var wakeUp struct{ Prompt string }
-		if json.Unmarshal(cron, &wakeUp) == nil && wakeUp.Prompt != "" {
-			prompts = append(prompts, wakeUp.Prompt)
-		}
-	}
-	return prompts
-}
-
 // transcriptPatience is how long the last entries of the transcript may take: Claude Code writes them a
 // moment after it has started the hook.
 const transcriptPatience = 2 * time.Second
 
-// conversation reads the transcript, once prompt, the user's last, is in it, if there is one, and what the
+// conversation reads the transcript, once prompt, the last recorded, is in it, if there is one, and what the
 // agent said or asked last: what the user typed while the agent worked comes before that. It is read again
 // only when it has grown.
 func (e *hookEvent) conversation(prompt string) (talk conversation, err error) {
@@ -144,8 +131,9 @@ func (e *hookEvent) conversation(prompt string) (talk conversation, err error) {
 		if statErr == nil {
 			size = info.Size()
 		}
-		isPrompt := func(r userRequest) bool { return isRequest(r.words, prompt) }
-		arrived := prompt == "" || slices.ContainsFunc(talk.requests, isPrompt)
+		isPrompt := func(words string) bool { return isRequest(words, prompt) }
+		arrived := prompt == "" || slices.ContainsFunc(talk.submitted, isPrompt) ||
+			slices.ContainsFunc(talk.requests, func(r userRequest) bool { return isPrompt(r.words) })
 		talk.incomplete = !arrived || !e.saysLast(talk.lastWords)
 		if err == nil && !talk.incomplete || time.Now().After(deadline) {
 			return talk, err

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -251,6 +252,65 @@ func TestHookNotes(t *testing.T) {
 		}
 		return nil
 	})
+}
+
+// The count begins anew with a prompt and with an approval of a stop, and with nothing else. The events of a row are a prompt
+// ("the words of it"), stops and questions (?) with what their review comes to, and reviews by hand; the reviews are counted as
+// they stand behind it, and one at the limit is "-".
+func TestCount(t *testing.T) {
+	for events, want := range map[string]string{
+		"refused refused approved refused":                                             "1 2 3 1",
+		"refused refused refused refused":                                              "1 2 3 -",
+		"failed failed failed refused":                                                 "1 2 3 -",
+		"refused 'go on' refused":                                                      "1 1",
+		"approved 'more' ?refused ?refused refused":                                    "1 1 2 3",
+		"approved ?refused ?refused ?refused ?refused":                                 "1 1 2 3 -",
+		"?approved ?approved refused":                                                  "1 2 3",
+		"refused byhand refused":                                                       "1 0 2",
+		"refused refused refused '<task-notification>\n<task-id>x</task-id>' approved": "1 2 3 -",
+		"refused refused refused '<cross-session-message from=\"x\">stop</cross-session-message>' refused": "1 2 3 -",
+		"refused refused refused 'Background agent \"x\" was stopped by the user.' refused":                "1 2 3 -",
+		"refused refused refused '/supervisor status' refused":                                             "1 2 3 -",
+		"refused refused refused '/supervisor off' '/supervisor on' refused":                               "1 2 3 -",
+	} {
+		t.Run(events, func(t *testing.T) {
+			box := newHookBox(t)
+			box.write(".claude/ccc.json", 0o600, `{"supervisor":{"max_iterations":3}}`)
+			talk := userLine("1", "", "do it") + "\n" + agentLine("2", "1", "done") + "\n"
+			box.write(".claude/projects/x/"+testSession+".jsonl", 0o600, strings.ReplaceAll(talk, `"/work"`, `"`+box.work+`"`))
+			for _, event := range regexp.MustCompile(`'[^']*'|\S+`).FindAllString(events, -1) {
+				switch {
+				case strings.HasSuffix(event, "approved"), event == "byhand":
+					box.reviews(allows(""))
+				case strings.HasSuffix(event, "refused"):
+					box.reviews(blocks("not yet"))
+				case event == "failed":
+					box.reviews(fails("API Error: 529"))
+				}
+				switch {
+				case event[0] == '\'':
+					box.submit(strings.ReplaceAll(strings.Trim(event, "'"), `\n`, "\n"))
+				case event[0] == '?':
+					box.hook(box.event(eventPreToolUse, asked))
+				case event == "byhand":
+					box.run(30*time.Second, "", "ccc", "review", testSession)
+				default:
+					box.stop("")
+				}
+			}
+			past, err := box.stateDir().session(testSession).readHistory()
+			check(t, err)
+			counted := ""
+			for _, r := range past.Reviews {
+				number := strconv.Itoa(r.Iteration)
+				if r.Verdict == verdictLimit {
+					number = "-"
+				}
+				counted += " " + number
+			}
+			expectIs(t, "the reviews", counted, " "+want)
+		})
+	}
 }
 
 // The reviewer's output is appended to, request after request; a file over 20 MiB is put aside once, when a review begins.
@@ -740,7 +800,9 @@ func TestEventLastWords(t *testing.T) {
 		name := fmt.Sprintf("%s that says %q, of call %q, with the transcript's last %q", test.event, test.said, test.call, test.last)
 		expectIs(t, name, e.saysLast(test.last), test.want)
 	}
-	for prompt, want := range map[string]bool{"": false, "fix it": false, "<task-notification>\nx": true, " ": true} {
+	for prompt, want := range map[string]bool{"": false, "fix it": false, "<task-notification>\nx": true, " ": true,
+		"<cross-session-message from=\"b\">hi</cross-session-message>": true, `Background agent "x" was stopped by the user.`: true,
+		`Background agent "x" was stopped by the user. Why?`: false, "x was stopped by the user.": false} {
 		expectIs(t, prompt, (&hookEvent{Prompt: prompt}).isWake(), want)
 	}
 }

@@ -45,8 +45,8 @@ func TestRealClientBackgroundTask(t *testing.T) {
 	})
 }
 
-// A turn that Claude Code itself begins is reviewed, whatever became of the turn before: when a background task ends, behind a review that
-// failed, and when a prompt that the agent has scheduled is due, behind the limit.
+// A background task that ends brings no new reviews, so behind the limit its turn ends as it is. A prompt that the agent has scheduled
+// does: Claude Code submits it as a prompt, which is none of the requests, and not waited for.
 func TestRealClientWoken(t *testing.T) {
 	beside(t)
 	forClients(t, nil, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
@@ -56,10 +56,10 @@ func TestRealClientWoken(t *testing.T) {
 			case r.Kind == "review" && verdicts == 0:
 				return replyError(400, "invalid_request_error", "planted")
 			case r.Kind == "review":
-				return replyVerdict(verdicts > 1, "show the tests")
+				return replyVerdict(true, "")
 			case strings.Contains(last, "start it"):
 				return replyTool("Bash", `{"command":"until [ -e ended ]; do sleep 0.2; done","run_in_background":true,"description":"serve"}`)
-			case strings.Contains(last, "show the tests"):
+			case strings.Contains(last, "<task-notification>"):
 				return replyTool("CronCreate", `{"cron":"* * * * *","prompt":"check the build","recurring":true}`)
 			}
 			return replyText("done")
@@ -69,10 +69,14 @@ func TestRealClientWoken(t *testing.T) {
 		tty.prompt("start it")
 		box.awaitVerdicts(1)
 		box.write("../work/ended", 0o600, "")
-		box.awaitVerdicts(4)
-		expectEqual(t, "the verdicts", box.timelineVerdicts(), []verdict{verdictFailed, verdictBlock, verdictLimit, verdictAllow})
+		box.awaitVerdicts(3)
+		expectEqual(t, "the verdicts", box.timelineVerdicts(), []verdict{verdictFailed, verdictLimit, verdictAllow})
 		expectEqual(t, "the requests", requestsOf(t, api.lastReview(t)), []string{"start it"})
-		expectEqual(t, "the user's prompts", box.loggedPrompts(), []string{"start it"})
+		expectEqual(t, "the prompts", box.loggedPrompts(), []string{"start it", "check the build"})
+		paths, _ := filepath.Glob(filepath.Join(box.home, ".claude/projects/*/*.jsonl"))
+		talk, err := readConversation(paths[0])
+		check(t, err)
+		expectIn(t, "what Claude Code has submitted", strings.Join(talk.submitted, "\n"), "check the build")
 		texts := strings.Join(api.agentsUserTexts(), "\n")
 		expectIn(t, "what the agent got, else the test shows nothing,", texts, "<task-notification>", "check the build")
 	})

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"image"
 	"image/png"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -25,45 +24,43 @@ func (box *sandbox) loggedPrompts() (prompts []string) {
 	return prompts
 }
 
-// Of twelve turns that Claude Code begins each is reviewed, whatever a review came to before, though a request
-// has three reviews. A background task that ends begins them: the shortest interval of a /loop is a minute.
+// An agent that its own background tasks wake stays bounded: turns that Claude Code begins so share the reviews of the user's prompt,
+// failed ones too. Behind an approval and behind a prompt they are counted anew.
 func TestRealClientTicks(t *testing.T) {
-	const ticks = 12
 	forClients(t, nil, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
 		var started atomic.Int32
 		api := box.answering(func(r apiRequest) apiReply {
 			switch n, last := len(box.timelineVerdicts()), r.last("user"); {
-			case r.Kind == "review" && n == 3:
+			case r.Kind == "review" && n == 0:
 				return replyError(400, "invalid_request_error", "planted")
 			case r.Kind == "review":
-				return replyVerdict(n < 6 || n > 8, "show the tests")
+				return replyVerdict(n == 5, "show the tests")
 			case strings.Contains(last, "start it"), strings.Contains(last, "<task-notification>"):
-				if n := started.Add(1); n <= ticks {
-					const format = `{"command":"until [ -e tick%d ]; do sleep 0.1; done",` +
-						`"run_in_background":true,"description":"wait"}`
-					return replyTool("Bash", fmt.Sprintf(format, n))
-				}
+				const format = `{"command":"until [ -e tick%d ]; do sleep 0.1; done","run_in_background":true,"description":"wait"}`
+				return replyTool("Bash", fmt.Sprintf(format, started.Add(1)))
 			}
 			return replyText("done")
 		})
-		box.write(".claude/ccc.json", 0o600, `{"supervisor":{"max_iterations":3}}`)
+		box.write(".claude/ccc.json", 0o600, `{"supervisor":{"max_iterations":2}}`)
 		tty := box.start("--permission-mode", "bypassPermissions")
-		tty.prompt("start it")
-		verdicts := 0
-		for tick := range ticks + 1 { // 0 is the user's turn
-			verdicts++
-			if tick == 6 { // sent back three times, then let go
-				verdicts += 3
-			}
-			box.awaitVerdicts(verdicts)
-			box.write(fmt.Sprintf("../work/tick%d", tick+1), 0o600, "")
-		}
-		want := slices.Repeat([]verdict{verdictAllow}, 16)
-		copy(want[3:], []verdict{verdictFailed})
-		copy(want[6:], []verdict{verdictBlock, verdictBlock, verdictBlock, verdictLimit})
+		tick := func(n int) { box.write(fmt.Sprintf("../work/tick%d", n), 0o600, "") }
+		tty.prompt("start it") // fails
+		box.awaitVerdicts(1)
+		tick(1) // sent back, then let go
+		box.awaitVerdicts(3)
+		tick(2) // let go
+		box.awaitVerdicts(4)
+		tty.prompt("start it over") // sent back, approved
+		box.awaitVerdicts(6)
+		tick(4) // sent back twice, then let go
+		box.awaitVerdicts(9)
+		tick(5) // let go
+		box.awaitVerdicts(10)
+		want := []verdict{verdictFailed, verdictBlock, verdictLimit, verdictLimit, verdictBlock, verdictAllow, verdictBlock, verdictBlock,
+			verdictLimit, verdictLimit}
 		expectEqual(t, "the verdicts", box.timelineVerdicts(), want)
-		expectEqual(t, "the requests", requestsOf(t, api.lastReview(t)), []string{"start it"})
-		expectEqual(t, "the user's prompts", box.loggedPrompts(), []string{"start it"})
+		expectEqual(t, "the requests", requestsOf(t, api.lastReview(t)), []string{"start it", "start it over"})
+		expectEqual(t, "the user's prompts", box.loggedPrompts(), []string{"start it", "start it over"})
 	})
 }
 

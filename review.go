@@ -239,9 +239,10 @@ func (s *supervision) noteStep(r review, did step) {
 
 // takeWords makes a refusal of an answer without a verdict: its words are the feedback. The default feedback
 // takes the place of those that say nothing, and of those that hold an approval, an order for an agent. There
-// is no review, and an error, of a question, and where too many in a row gave no verdict.
+// is no review, and an error, of a question, and in a session where too many in a row gave no verdict.
 func (s *supervision) takeWords(r *review) error {
 	said, before, on := r.Feedback, s.past.countWithoutVerdict(), r.occasion()
+	isBounded := s.dirs.inSession() && !on.isByHand // by hand somebody reads each
 	withheld := saysNothing(said) || !on.isByHand && holdsApproval(said)
 	most := 2 // so many in a row send the agent back
 	if withheld {
@@ -252,7 +253,7 @@ func (s *supervision) takeWords(r *review) error {
 		return errNoVerdict
 	case on.isQuestion:
 		return errors.New(say(noVerdict, cutMiddle(said, 500)))
-	case !on.isByHand && before >= most:
+	case isBounded && before >= most:
 		hint := ""
 		if r.Way == "cache" {
 			hint = say(cacheOffHint)

@@ -102,13 +102,13 @@ func TestShownAtLimit(t *testing.T) {
 	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"max_iterations":3}}`)
 	box.reviews(allows(""))
 	box.stop(inTurn)
+	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"max_iterations":1}}`)
+	box.reviews(fails("API Error: 529"))
+	box.stop(inTurn) // the first behind the approval
 	// A question at the limit goes to the user, and the log says so with the question.
 	box.hook(box.event(eventPreToolUse,
 		`"tool_name":"AskUserQuestion","tool_input":{"questions":[{"question":"Which one?","options":[{"label":"A"}]}]}`))
 	expectIn(t, "ccc log", box.run(10*time.Second, "", "ccc", "log").stdout, "Which one?", "问题直接交给用户")
-	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"max_iterations":1}}`)
-	box.reviews(fails("API Error: 529"))
-	box.stop(inTurn) // the first behind the approval
 	shown := box.stop(inTurn).stdout
 	expectIn(t, "the limit behind an approval", shown, "已用完")
 	expectNotIn(t, "the limit behind an approval", shown, "two tests fail")
@@ -872,7 +872,7 @@ func TestHookRecorded(t *testing.T) {
 	expectIn(t, "the log", logged(), ` told session_id=`+testSession+` error=*** event=x`+"\n")
 }
 
-// Words without a verdict are the feedback, by hand always; to a question, and too often in a row, they are no
+// Words without a verdict are the feedback, by hand always; to a question, and in a session too often in a row, they are no
 // review. What says nothing, or holds an approval, gives way to the default feedback.
 func TestHookWords(t *testing.T) {
 	h := testHook(t, eventStop)
@@ -881,6 +881,7 @@ func TestHookWords(t *testing.T) {
 		words, event string
 		question     bool
 		unread       int    // how many in a row went before
+		byHand       bool   // no Claude Code runs the hook
 		way          string // of asking
 		feedback     string // "": the default one
 		why          string // there was no review, if not ""
@@ -897,7 +898,9 @@ func TestHookWords(t *testing.T) {
 		"another":                       {words: "No response requested."},
 		"a third":                       {words: "None"},
 		"a placeholder with words":      {words: "None of the tests pass.", feedback: "None of the tests pass."},
-		"by hand":                       {words: "fix it", event: eventReview, unread: 2, feedback: "fix it"},
+		"ccc review":                    {words: "fix it", event: eventReview, unread: 2, feedback: "fix it"},
+		"words, by hand, a third time":  {words: "fix it", unread: 2, byHand: true, feedback: "fix it"},
+		"nothing, by hand, again":       {unread: 5, byHand: true},
 		"an approval by hand":           {words: approves, event: eventReview, feedback: approves},
 		"nothing by hand":               {event: eventReview},
 		"to a question":                 {words: "fix it", question: true, why: say(noVerdict, "fix it")},
@@ -911,6 +914,10 @@ func TestHookWords(t *testing.T) {
 			entry.Event = eventPreToolUse
 		}
 		h.past = &history{Reviews: slices.Repeat([]review{{Event: eventStop, Ended: now(), outcome: outcome{NoVerdict: true}}}, test.unread)}
+		h.dirs.env = setEnv(h.dirs.env, projectVariable, h.project)
+		if test.byHand {
+			h.dirs.env = setEnv(h.dirs.env, projectVariable, "")
+		}
 		err := h.takeWords(&entry)
 		if test.why != "" {
 			expectError(t, name, err, test.why)

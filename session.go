@@ -16,11 +16,10 @@ import (
 // sessionState is what ccc remembers of a session between two hooks.
 type sessionState struct {
 	SessionID  string    `json:"session_id"`
-	Count      int       `json:"count"`                // reviews of the present piece of work: see beginsAnew
+	Count      int       `json:"count"`                // reviews since the last prompt, or approval of a stop
 	Enabled    mode      `json:"enabled,omitempty"`    // as its last switch left it, "" before the first
 	SwitchedAt time.Time `json:"switched_at,omitzero"` // the time of that switch
 	Cancelled  bool      `json:"cancelled,omitempty"`  // the user ended the last stop's review: see recordPrompt
-	Scheduled  []string  `json:"scheduled,omitempty"`  // the prompts of the wake-ups that the last stop listed
 	Provider   string    `json:"provider,omitempty"`   // of the client that ran its last hook, or noProvider
 	LaunchedAt time.Time `json:"launched_at,omitzero"` // of its last supervised launch
 	CreatedAt  time.Time `json:"created_at"`
@@ -99,18 +98,6 @@ func (s *sessionState) countReview(limit int) int {
 	}
 	s.Count++
 	return s.Count
-}
-
-// beginsAnew reports whether the reviews are counted anew with a stop, as they are with a prompt of the
-// user's. The count bounds how often one piece of work is sent back. So it begins anew behind an approval,
-// and behind a failure or the limit in a turn that began without a prompt, as when a /loop ticks. isActive is
-// true in the turn of the stop before, which another hook has blocked then (2.1.200, 2.1.332).
-func (h *history) beginsAnew(isActive bool) bool {
-	last := h.lastStop()
-	if last.Verdict == verdictFailed || last.Verdict == verdictLimit {
-		return !isActive
-	}
-	return last.Verdict == verdictAllow
 }
 
 // limitUnder returns how many reviews a request has if blockCapVariable has that value: limit, or fewer if

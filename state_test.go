@@ -537,38 +537,6 @@ func TestIterationCounted(t *testing.T) {
 	}
 }
 
-// Which stops begin a count of their own, by what came before in the session.
-func TestCountBeginsAnew(t *testing.T) {
-	of := func(event string, verdict verdict) entry {
-		return ended(review{Event: event, outcome: outcome{Verdict: verdict}})
-	}
-	stop := func(verdict verdict) entry { return of(eventStop, verdict) }
-	off, on := switchedTo(modeOff), switchedTo(modeOn)
-	for name, test := range map[string]struct {
-		before            []entry
-		inTurn, inAnother bool // the stop is one of the same turn, or of the next
-	}{
-		"the first of a session":                {nil, false, false},
-		"an approval":                           {[]entry{stop(verdictAllow)}, true, true},
-		"an approval, and a question behind it": {[]entry{stop(verdictAllow), of(eventPreToolUse, verdictBlock)}, true, true},
-		"sent back":                             {[]entry{stop(verdictAllow), stop(verdictBlock)}, false, false},
-		"sent back, and an approved question":   {[]entry{stop(verdictBlock), of(eventPreToolUse, verdictAllow)}, false, false},
-		"sent back, and a question that failed": {[]entry{stop(verdictBlock), of(eventPreToolUse, verdictFailed)}, false, false},
-		"sent back, and an approval by hand":    {[]entry{stop(verdictBlock), of(eventReview, verdictAllow)}, false, false},
-		"sent back, and off and on":             {[]entry{stop(verdictBlock), off, on}, false, false},
-		"a failure":                             {[]entry{stop(verdictFailed)}, false, true},
-		"the limit":                             {[]entry{stop(verdictLimit)}, false, true},
-		"a cancelled review":                    {[]entry{stop(verdictCancelled)}, false, false},
-		"a killed review":                       {[]entry{began(review{Deadline: ago(time.Hour)})}, false, true},
-		"a review that runs":                    {[]entry{beginOf("r")}, false, false},
-	} {
-		s := stateDir(t.TempDir()).session(testSession)
-		past := toldHistory(t, s, test.before...)
-		expectIs(t, name+": in the same turn", past.beginsAnew(true), test.inTurn)
-		expectIs(t, name+": in the next", past.beginsAnew(false), test.inAnother)
-	}
-}
-
 // spaced returns the lines a second apart.
 func spaced(lines []entry) (all []entry) {
 	begin := ago(time.Hour)

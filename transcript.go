@@ -21,6 +21,7 @@ import (
 // A conversation is what ccc reads of a transcript.
 type conversation struct {
 	requests   []userRequest // the user's words that are still valid, oldest first
+	submitted  []string      // what Claude Code itself has submitted, as when a /loop ticks
 	model      string        // that answered last, by the API's name for it
 	modelID    string        // that was asked last, as --model takes it; "" before 2.1.270
 	switched   bool          // the user may have chosen another model, by /model
@@ -284,7 +285,7 @@ func findEntry(sessions *[]storedSession, id string, deadline time.Time) *transc
 
 // A transcript is what ccc reads of one file.
 type transcript struct {
-	conversation                        // lastWords, version and cwd, which need no chain
+	conversation                        // submitted, lastWords, version and cwd, which need no chain
 	entries      map[string]placedEntry // by id
 	prompts      map[string][]string    // by origin, the ids of the entries that hold words of the user's
 	leaf         string                 // the id of the last entry of the user's or the agent's
@@ -344,6 +345,9 @@ func (t *transcript) line(line []byte) {
 		placed.kind, placed.said = toolAnswered, e.answer()
 	} else {
 		placed.said, placed.kind = e.request()
+	}
+	if isUser && e.PromptSource == "system" {
+		t.submitted = append(t.submitted, string(e.Message.Content))
 	}
 	isCommand := placed.said != nil && placed.said.isPrompt && strings.HasPrefix(placed.said.words, "/")
 	if isCommand && isUser && parent.kind == toolAnswered {

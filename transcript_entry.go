@@ -203,13 +203,15 @@ const (
 	noResponse   = "No response requested." // the whole of the agent's answer
 )
 
-// isUsers reports whether a text can be the user's own, not Claude Code's or a command run in the client.
+// isUsers reports whether a text can be the user's own, not Claude Code's, another session's, or a command
+// run in the client.
 func isUsers(text string) bool {
 	text = strings.TrimSpace(text)
 	starts := []string{"<task-notification>", "<system-reminder>", "<bash-input>", "<bash-stdout>",
-		"<bash-stderr>", localCommand, interruption, chat}
+		"<bash-stderr>", "<cross-session-message", localCommand, interruption, chat}
 	isStart := func(start string) bool { return strings.HasPrefix(text, start) }
-	return text != "" && !slices.ContainsFunc(starts, isStart)
+	isStopped := isStart("Background agent ") && strings.HasSuffix(text, " was stopped by the user.")
+	return text != "" && !isStopped && !slices.ContainsFunc(starts, isStart)
 }
 
 // tagged returns what is between <tag> and </tag> in a text that begins with a tag of a command, else "".

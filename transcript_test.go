@@ -448,8 +448,8 @@ func FuzzTranscript(f *testing.F) {
 	})
 }
 
-// A notification of Claude Code's in the middle of a piece of work does not count the reviews anew, takes no feedback away and is no
-// request. Behind the limit the turn that it begins is reviewed again.
+// A notification of Claude Code's does not count the reviews anew, takes no feedback away and is no request: behind the limit the
+// turns that it begins end as they are. A prompt of the user's that was queued while a review ran is one.
 func TestNotification(t *testing.T) {
 	const notification = "<task-notification>\n<task-id>x</task-id>"
 	box := newHookBox(t)
@@ -467,61 +467,38 @@ func TestNotification(t *testing.T) {
 	}
 	box.submit("fix it")
 	stop(false, true)
-	stop(true, true)
+	stop(false, true)
 	request := box.read("../fake/reviewer-2.stdin")
 	expectIn(t, "the request", request, "\n[1] fix it\n", "上次反馈\nnot yet", "第 2 轮，最多 2 轮")
 	expectNotIn(t, "the request", request, "task-id")
 	stop(true, false) // at the limit
-	stop(true, false) // where another hook has blocked that stop
-	stop(false, true)
-	expectIn(t, "the request behind the limit", box.read("../fake/reviewer-3.stdin"), "第 1 轮，最多 2 轮", "上次反馈\nnot yet")
-	// So does a prompt of the user's that was queued while a review ran.
+	stop(false, false)
 	box.submit("add tests")
 	lines = append(lines, userLine("u", "2", "add tests", `,"promptSource":"queued"`), agentLine("v", "u", "done"))
 	stop(true, true)
-	expectIn(t, "the request", box.read("../fake/reviewer-4.stdin"), "[2] add tests\n", "第 1 轮，最多 2 轮")
+	expectIn(t, "the request", box.read("../fake/reviewer-3.stdin"), "[2] add tests\n", "第 1 轮，最多 2 轮")
 }
 
-// Each turn that Claude Code itself begins is reviewed, however many reviews have failed before, or were approved: as of a /loop, whose
-// tick it submits as if the user had typed it, and only the transcript says that it is none (2.1.200, 2.1.280, 2.1.332).
+// What a /loop submits is a prompt: the reviews are counted anew, so that each tick has its own. In the transcript it is none of the
+// user's (2.1.280, 2.1.332), and the hook does not wait for it as for one.
 func TestLoop(t *testing.T) {
 	box := newHookBox(t)
-	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"max_iterations":2}}`)
-	// An older ccc has counted them by the request.
-	box.write(statePath, 0o600, stateText(testSession, 0, `,"request":"1","spent":2`))
-	lines := []string{userLine("1", "", "/loop 1m check the build"), agentLine("2", "1", "done")}
-	turn := func(prompt, members string, want verdict) {
-		t.Helper()
-		id := fmt.Sprint(len(lines))
-		box.submit(prompt)
-		lines = append(lines, userLine("t"+id, "2", prompt, members), agentLine("a"+id, "t"+id, "done"))
-		box.stop(box.transcript(lines...) + `,"stop_hook_active":false`)
-		got := box.timelineVerdicts()
-		expectIs(t, fmt.Sprint("verdict ", len(got)), got[len(got)-1], want)
-	}
-	const listed = `,"session_crons":[{"id":"x","schedule":"* * * * *","recurring":true,"prompt":"check the build"},7]`
-	box.submit("/loop 1m check the build")
-	box.stop(box.transcript(lines...) + listed)
+	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"max_iterations":1}}`)
+	lines := []string{userLine("1", "", "/loop 1m ask is it green"), agentLine("2", "1", "done")}
+	box.submit("/loop 1m ask is it green")
+	box.stop(box.transcript(lines...))
 	box.reviews(fails("API Error: 529"))
-	start := time.Now()
-	turn("check the build", `,"isMeta":true,"promptSource":"system"`, verdictFailed)
-	if took := time.Since(start); took > transcriptPatience {
-		t.Errorf("a tick was waited for as if it were to arrive as a request: %v", took)
-	}
-	expectEqual(t, "the user's prompts", box.loggedPrompts(), []string{"/loop 1m check the build"})
 	for range 3 {
-		turn("<task-notification>\n<task-id>x</task-id>", "", verdictFailed)
+		id := fmt.Sprint(len(lines))
+		box.submit("is it green?")
+		tick := userLine("t"+id, "2", "is it green?", `,"isMeta":true,"promptSource":"system"`)
+		lines = append(lines, tick, agentLine("a"+id, "t"+id, "done"))
+		start := time.Now()
+		box.stop(box.transcript(lines...))
+		expectIs(t, "the tick is waited for", time.Since(start) > transcriptPatience, false)
 	}
-	box.reviews(allows(""))
-	for range 3 {
-		turn("<task-notification>\n<task-id>x</task-id>", "", verdictAllow)
-	}
-	// Questions behind an approval are counted on: nothing else bounds how often one is sent back.
-	box.reviews(blocks("decide yourself"))
-	box.hook(box.event(eventPreToolUse, asked))
-	box.hook(box.event(eventPreToolUse, asked))
-	got := box.timelineVerdicts()
-	expectEqual(t, "of two questions", got[len(got)-2:], []verdict{verdictBlock, verdictLimit})
+	expectEqual(t, "the verdicts", box.timelineVerdicts(), []verdict{verdictBlock, verdictFailed, verdictFailed, verdictFailed})
+	expectEqual(t, "the requests", requestsOf(t, box.read("../fake/reviewer-4.stdin")), []string{"/loop 1m ask is it green"})
 }
 
 // Only what stands in the transcript is told; without one the request says that this is not known.
