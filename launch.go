@@ -94,7 +94,8 @@ func (l *launch) plan(args []string) (err error) {
 	return err
 }
 
-// parse splits the command line into ccc's part and claude's, which a word with white space begins: a prompt.
+// parse splits the command line into ccc's part and claude's. A word with white space, or that is not ASCII,
+// begins the latter: it is a prompt.
 func (l *launch) parse(args []string) (err error) {
 	// With launchVariable the "1" is that of the session in which this ccc was called, and not meant for it.
 	l.supervisor = l.dirs.env.get(supervisorVariable) == "1" && l.dirs.env.get(launchVariable) == ""
@@ -112,7 +113,7 @@ func (l *launch) parse(args []string) (err error) {
 		if l.named = l.provider != nil || word == noProvider; l.named {
 			continue
 		}
-		if strings.ContainsFunc(word, unicode.IsSpace) {
+		if strings.ContainsFunc(word, func(r rune) bool { return unicode.IsSpace(r) || r > unicode.MaxASCII }) {
 			break
 		}
 		return unknownWord(args[:at], args[at:], l.config)

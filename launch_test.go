@@ -216,10 +216,10 @@ func TestLaunchOutput(t *testing.T) {
 	}
 }
 
-// A first word with white space in it is a prompt, and the lines that ccc proposes work as they stand.
+// A first word with white space in it, or that is not ASCII, is a prompt, and the lines that ccc proposes work as they stand.
 func TestLaunchPrompt(t *testing.T) {
 	box := newFakeBox(t)
-	for _, prompt := range []string{"fix the bug", "fix\nit", "修复\u3000它"} {
+	for _, prompt := range []string{"fix the bug", "fix\nit", "修复\u3000它", "修好测试", "naïve"} {
 		for _, args := range [][]string{{prompt}, {"--supervisor", prompt}, {prompt, "-p"}, {"--supervisor", "--", prompt}} {
 			l, got := box.plan(args...)
 			if got.code != 0 || l.args[0] != prompt || l.supervisor != (args[0] == "--supervisor") {

@@ -10,7 +10,11 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
+
+const fullStop = "\u3002" // in Chinese
 
 // slashCommand returns what follows /supervisor in prompt: a mode, "" for a query, or other words as they
 // are. ok is false for any other prompt.
@@ -18,17 +22,19 @@ func slashCommand(prompt string) (operand string, ok bool) {
 	rest, ok := strings.CutPrefix(strings.TrimSpace(prompt), "/supervisor")
 	operand = strings.TrimSpace(rest)
 	ok = ok && (rest == "" || operand != rest)
-	for meant, said := range modeOperands {
-		if said.has(strings.ToLower(operand)) {
-			return string(meant), ok
-		}
+	if meant, isMode := modeOperands[strings.ToLower(strings.TrimRight(operand, fullStop))]; isMode {
+		return string(meant), ok
 	}
 	return operand, ok
 }
 
-// isUnclear reports whether operand is one ASCII word that is no mode: rather a slip than a task.
+// isUnclear reports whether operand is one word that is no mode, in Chinese one of at most four characters:
+// rather a slip than a task.
 func isUnclear(operand string) bool {
-	return operand != "" && !slices.Contains(modes, operand) && strings.Trim(operand, letters+".-") == ""
+	word := strings.TrimRight(operand, fullStop)
+	length := utf8.RuneCountInString(word)
+	isWord := !strings.ContainsFunc(word, unicode.IsSpace) && (length <= 4 || length == len(word))
+	return isWord && operand != "" && !slices.Contains(modes, operand)
 }
 
 // modeLine is the state of a session of that mode: the reviews of this request, the last verdict, and what

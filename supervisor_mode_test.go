@@ -37,7 +37,12 @@ func TestSwitchCommand(t *testing.T) {
 		{"/supervisor", "CCC_SUPERVISOR=1", "监督：已打开", query},
 		{"/supervisor 修复登录页面的错误", "CLAUDE_PROJECT_DIR=.", "", `"enabled":"on" "prompt":{"text":"修复登录页面的错误"`},
 		{"/supervisor 停用这个按钮", "CLAUDE_PROJECT_DIR=.", "", `"enabled":"on" "prompt":{"text":"停用这个按钮"`},
-		{"/supervisor 停用", "CLAUDE_PROJECT_DIR=.", "", `"enabled":"on" "prompt":{"text":"停用"`},
+		{"/supervisor 关", "CCC_SUPERVISOR=1", "已关闭", off},
+		{"/supervisor 关闭。", "CCC_SUPERVISOR=1", "已关闭", off},
+		{"/supervisor 开", "CLAUDE_PROJECT_DIR=.", "已打开", on},
+		{"/supervisor 停", "CCC_SUPERVISOR=1", "不明白“/supervisor 停”。\\n可用：on（打开）、off（关闭）、observe（旁观）、status（状态），或直接写任务", query},
+		{"/supervisor 关闭监督", "CCC_SUPERVISOR=1", "不明白", query},
+		{"/supervisor ＯＦＦ", "CCC_SUPERVISOR=1", "不明白", query},
 		{"/supervisor turn off", "CLAUDE_PROJECT_DIR=.", "", `"enabled":"on" "prompt":{"text":"turn off"`},
 		{"/supervisor fix <it>", "CLAUDE_PROJECT_DIR=.", "", `"enabled":"on" "prompt":{"text":"fix <it>"`},
 		{"/supervisor\nrefactor it", "CLAUDE_PROJECT_DIR=.", "", `"enabled":"on" "prompt":{"text":"refactor it"`},
@@ -272,13 +277,16 @@ func TestSwitchQuery(t *testing.T) {
 // What of a prompt is /supervisor, with which operand, and which of these is rather a slip than a task.
 func TestSlashCommand(t *testing.T) {
 	for prompt, want := range map[string]string{"/supervisor": "true ", "/supervisor on": "true on", "/supervisor ON": "true on", "/supervisor\tOff\n": "true off", "/supervisor 打开": "true on", "/supervisor 关闭": "true off",
+		"/supervisor 开": "true on", "/supervisor 关": "true off", "/supervisor 关闭。": "true off", "/supervisor 关。": "true off", "/supervisor\u3000关": "true off",
+		"/supervisor 旁观": "true observe", "/supervisor 状态": "true ", "/supervisor 关闭监督": "true 关闭监督", "/supervisor 修好它。": "true 修好它。",
 		"/supervisor fix it": "true fix it", " /supervisor\nfix": "true fix", "/supervisors": "false", "/supervisoron": "false", "x /supervisor": "false", "supervisor on": "false", "": "false", "/Supervisor on": "false"} {
 		operand, is := slashCommand(prompt)
 		if got := fmt.Sprint(is, " ", operand); !strings.HasPrefix(got, want) || is && got != want {
 			t.Errorf("%q: %q, want %q", prompt, got, want)
 		}
 	}
-	for operand, want := range map[string]bool{"on": false, "off": false, "": false, "offf": true, "off.": true, "--stop": true, "fix it": false, "fix1": false, "a_b": false, "停用": false, "off please": false} {
+	for operand, want := range map[string]bool{"on": false, "off": false, "": false, "offf": true, "off.": true, "--stop": true, "fix it": false, "fix1": true, "a_b": true, "停用": true, "off please": false,
+		"停": true, "关掉": true, "关闭监督": true, "关闭监督。": true, "观察": true, "ＯＦＦ": true, "关 了": false, "修好登录页": false, "修好登录页。": false, "修 bug": false} {
 		expectIs(t, operand, isUnclear(operand), want)
 	}
 }

@@ -160,8 +160,8 @@ var (
 		modeOn: {"已打开", "on"}, modeOff: {"已关闭", "off"}, modeObserve: {"旁观", "observed"}}
 	modeCells = map[mode]words{modeOff: {"关", "off"}, modeObserve: {"旁观", "observed"}} // in a table
 	// What is typed behind /supervisor, in whichever language; "" is the query.
-	modeOperands = map[mode]words{modeOn: {"打开", "on"}, modeOff: {"关闭", "off"}, modeObserve: {"旁观", "observe"},
-		"": {"状态", "status"}}
+	modeOperands = map[string]mode{"on": modeOn, "打开": modeOn, "开": modeOn, "off": modeOff, "关闭": modeOff,
+		"关": modeOff, "observe": modeObserve, "旁观": modeObserve, "status": "", "状态": ""}
 	modeIs = words{"监督：%s", "Supervision: %s"}
 	// how many of how many
 	reviewsUsed      = words{"这项要求已审查 %d/%d 次", "reviews of this request: %d/%d"}
@@ -169,10 +169,8 @@ var (
 	modeHow          = words{"要改：/supervisor on（打开）、off（关闭）、observe（旁观）",
 		"To switch it: /supervisor on, off or observe"}
 	modeUnclear = words{
-		"不明白“/supervisor %s”。\n可用的写法：/supervisor on（打开）、/supervisor off（关闭）、/supervisor observe（旁观）、" +
-			"/supervisor status（显示当前状态）、/supervisor 加上任务内容",
-		"\"/supervisor %s\" is not understood. You can type: /supervisor on, /supervisor off, /supervisor " +
-			"observe, /supervisor status, /supervisor and a task"}
+		"不明白“/supervisor %s”。\n可用：on（打开）、off（关闭）、observe（旁观）、status（状态），或直接写任务",
+		"\"/supervisor %s\" is not understood. It takes on, off, observe, status, or a task of several words"}
 	modeNotForAgent = words{
 		"开关监督由用户决定，不由 Agent 决定。\n在你自己的终端里可以运行 ccc supervisor-mode off、on 或 observe。",
 		"Only the user switches supervision, not the agent. In a terminal of your own: " +
