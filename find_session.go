@@ -5,7 +5,6 @@ package main
 
 import (
 	"fmt"
-	"iter"
 	"slices"
 	"strings"
 )
@@ -67,17 +66,27 @@ func sessionMeant(d dirs) (string, error) {
 
 // storedSessionOf returns the session of Claude Code's that the operand names. Without an operand it is the
 // one that was written last: of this working tree, else of this project, else of a directory above this
-// one.
+// one. Transcripts older than the first of this working tree are not opened.
 func storedSessionOf(c *invocation, d dirs) (session storedSession, talk conversation, err error) {
 	if word := strings.Join(c.operands, ""); word != "" {
 		return storedSessionNamed(word, d)
 	}
-	ofTree := func(start string) bool { return treeOf(start) == treeOf(d.here) }
-	ofDirAbove := func(start string) bool { return start != "" && inside(resolved(d.here), resolved(start)) }
-	for _, isWanted := range []func(start string) bool{ofTree, d.isOfProject, ofDirAbove} {
-		startsThere := func(s storedSession) bool { return isWanted(transcriptStart(s.path)) }
-		for session, talk := range conversations(d, startsThere) {
-			return session, talk, nil
+	here, others := treeOf(d.here), [2][]storedSession{}
+	for _, s := range storedSessions(d.claude, "projects/*/*.jsonl", isAny) {
+		switch start := transcriptStart(s.path); {
+		case treeOf(start) == here:
+			if talk, isAsked := s.conversation(); isAsked {
+				return s, talk, nil
+			}
+		case d.isOfProject(start):
+			others[0] = append(others[0], s)
+		case start != "" && inside(resolved(d.here), resolved(start)):
+			others[1] = append(others[1], s)
+		}
+	}
+	for _, s := range slices.Concat(others[:]...) {
+		if talk, isAsked := s.conversation(); isAsked {
+			return s, talk, nil
 		}
 	}
 	return session, talk, noConversationIn("of this project (" + d.here + ")")
@@ -89,10 +98,12 @@ func storedSessionOf(c *invocation, d dirs) (session storedSession, talk convers
 func storedSessionNamed(word string, d dirs) (session storedSession, talk conversation, err error) {
 	which := fmt.Sprintf("beginning with %q", word)
 	isNamed := func(s storedSession) bool { return strings.HasPrefix(s.id, word) }
-	for s, t := range conversations(d, isNamed) {
-		if session.id == "" {
+	for _, s := range storedSessions(d.claude, "projects/*/*.jsonl", isNamed) {
+		switch t, isAsked := s.conversation(); {
+		case !isAsked:
+		case session.id == "":
 			session, talk = s, t
-		} else if session.id != s.id {
+		case session.id != s.id:
 			const format = "which of the sessions %s? Name one: %s %s"
 			return session, talk, fmt.Errorf(format, which, session.id, s.id)
 		}
@@ -103,16 +114,12 @@ func storedSessionNamed(word string, d dirs) (session storedSession, talk conver
 	return session, talk, nil
 }
 
-// conversations yields the sessions of Claude Code's that are wanted and hold a request, the newest first.
-func conversations(d dirs, isWanted func(storedSession) bool) iter.Seq2[storedSession, conversation] {
-	return func(yield func(storedSession, conversation) bool) {
-		for _, s := range storedSessions(d.claude, "projects/*/*.jsonl", isWanted) {
-			talk, err := readConversation(s.path)
-			if err == nil && talk.newestPrompt().words != "" && !yield(s, talk) {
-				return
-			}
-		}
-	}
+func isAny(storedSession) bool { return true }
+
+// conversation reads the session's transcript, and reports whether it holds a request.
+func (s storedSession) conversation() (talk conversation, isAsked bool) {
+	talk, err := readConversation(s.path)
+	return talk, err == nil && talk.newestPrompt().words != ""
 }
 
 // noConversationIn is the error that there is no session to review.

@@ -200,7 +200,7 @@ func (c *configuration) withoutProvider() string {
 }
 
 // withoutReviewers is how to do without the reviewer's own provider.
-const withoutReviewers = "take supervisor.provider out of ccc.json"
+const withoutReviewers = "leave out supervisor.provider of ccc.json, or --provider"
 
 // paysByKey reports whether a key or a token pays for a session with these sources, environment and
 // arguments, or a cloud: not a login.

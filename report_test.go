@@ -584,7 +584,9 @@ func TestByHand(t *testing.T) {
 	box.repository()
 	expectIn(t, "stderr", expect(3, "Review approved · ").stderr, "\napproved, but changed since: notes.txt\n")
 	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"provider":"b"},"providers":{"a":{"env":{"ANTHROPIC_BASE_URL":"https://a"}},"b":{"env":{"ANTHROPIC_BASE_URL":"https://b"}}}}`)
-	expectIn(t, "the answer", expect(2, "", "--provider", "a").stderr, "the reviewer's provider is b (")
+	box.reviews(fails("Not logged in · Please run /login"))
+	expectIn(t, "stderr", expect(4, "", "--provider", "a").stderr, otherProvider.en)
+	expectIn(t, "the reviewer's environment", box.environment(fmt.Sprint("reviewer-", box.reviewed())), "\nANTHROPIC_BASE_URL=https://a\n")
 	box.vars = append(box.vars, toolMark)
 	expectIn(t, "the answer", expect(4, "").stderr, "for the user, not for the agent")
 }

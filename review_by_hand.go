@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 )
 
@@ -32,7 +33,7 @@ func reviewNow(c *invocation, d dirs) (err error) {
 	if err != nil {
 		return err
 	}
-	if s.config.Supervisor.Provider, err = s.providerByHand(c.flags["--provider"]); err != nil {
+	if s.config.Supervisor.Provider, err = s.providerByHand(c.flags["--provider"], talk.model); err != nil {
 		return err
 	}
 	request := s.requestByHand(talk, d.here)
@@ -117,6 +118,9 @@ func (s *supervision) codeOf(ended review) error {
 	case verdictCancelled:
 		return failure{code: 130}
 	case verdictFailed:
+		if ended.lacksLogin() {
+			s.print(say(otherProvider))
+		}
 		return failure{code: 4}
 	case verdictBlock:
 		return failure{code: 1}
@@ -138,23 +142,27 @@ type reviewOfSession struct {
 	steps
 }
 
-// providerByHand returns the provider that ccc review asks: the reviewer's own, else the session's if that
-// is known, else the flag's, else that of a launch without a name, which it prints. "" is none. A flag that
-// names another than the first two is an error.
-func (s *supervision) providerByHand(flag string) (name string, err error) {
-	known := cmp.Or(s.config.Supervisor.Provider, s.state.Provider)
-	name = cmp.Or(known, flag, s.config.CurrentProvider)
+// providerByHand returns the provider that ccc review asks: the flag's, else the reviewer's own, else the
+// session's as ccc has recorded it; "" or noProvider is none. model answered last in the session: one that is
+// not of Anthropic's was asked elsewhere, which nothing may be left to tell.
+func (s *supervision) providerByHand(flag, model string) (name string, err error) {
+	name = cmp.Or(flag, s.config.Supervisor.Provider, s.state.Provider)
 	switch {
-	case flag != "" && name != flag:
-		const other = "review: the reviewer's provider is %s (the session's, or supervisor.provider), not %s"
-		return "", failure{code: 2, err: fmt.Errorf(other, name, flag)}
-	case name == noProvider:
-		return "", nil
-	case name != "" && s.config.Providers[name] == nil:
+	case name == "" && model != "" && !strings.Contains(model, "claude"):
+		if url := valueIn(readSources(s.dirs, s.config, nil), s.dirs.env, "env."+urlVariable); url == "" {
+			const unknown = "review: the session has run with %s, and no provider of it is on record"
+			err := fmt.Errorf(unknown, printable(model))
+			return "", withHint(err, "ccc review --provider NAME, with a name of "+s.dirs.configFile())
+		}
+	case name != "" && name != noProvider && s.config.Providers[name] == nil:
 		err := fmt.Errorf("review: %w", configFault(s.dirs, s.config.unknownProvider(name)))
 		return "", failure{code: 2, err: err}
-	case known == "" && name != "":
-		s.print(say(reviewingWith, name))
 	}
 	return name, nil
+}
+
+// lacksLogin reports whether the review failed for want of a login, by Claude Code's words (2.1.280, 2.1.332).
+func (r review) lacksLogin() bool {
+	isSaid := func(words string) bool { return strings.Contains(r.Error, words) }
+	return slices.ContainsFunc([]string{"/login", "API key", "authenticat", "API Error: 401"}, isSaid)
 }

@@ -60,6 +60,22 @@ func TestByHandSession(t *testing.T) {
 	expect("aa", "", `which of the sessions beginning with "aa"? Name one: aa-new aa-old`)
 	expect("ab", "", `no session of Claude Code's beginning with "ab" holds a request`)
 	expect("", "../none", "no session of Claude Code's of this project")
+	// An older transcript is not opened: of one that nobody writes to, that would not end.
+	unopened := filepath.Join(claude, "projects/x/aa-unopened.jsonl")
+	check(t, syscall.Mkfifo(unopened, 0o600))
+	check(t, os.Chtimes(unopened, time.Time{}, ago(3*time.Hour)))
+	chosen := make(chan string)
+	go func() {
+		found, _, _ := storedSessionOf(&invocation{}, dirs{claude: claude, here: here})
+		chosen <- found.id
+	}()
+	select {
+	case id := <-chosen:
+		expectIs(t, "beside one that can't be read", id, "aa-new")
+	case <-time.After(10 * time.Second):
+		t.Fatal("an older transcript is opened")
+	}
+	check(t, os.Remove(unopened))
 	// One of this working tree comes before newer ones of others of the repository.
 	side := filepath.Join(filepath.Dir(here), "side")
 	check(t, os.MkdirAll(filepath.Join(here, ".git/worktrees/side"), 0o700))
@@ -111,51 +127,48 @@ func TestByHandRedacted(t *testing.T) {
 	expectIn(t, "the request", box.read("../fake/reviewer-1.stdin"), "use "+aSecret)
 }
 
-// Which provider it asks: the reviewer's own, the session's, the flag's, current_provider, which alone is told;
-// a flag that names another than the first two, and a name that ccc.json does not have, are errors.
+// Which provider it asks: the flag's, else the reviewer's own, else the session's as it is on record. A name that ccc.json does not
+// have is an error, and so is a model that is none of Anthropic's where nothing says whose it is.
 func TestByHandProvider(t *testing.T) {
-	alone(t)
-	read, write, err := os.Pipe()
-	check(t, err)
-	stderr := os.Stderr
-	t.Cleanup(func() { os.Stderr = stderr })
-	for name, c := range map[string]struct{ own, session, flag, current, want, told string }{
-		"nothing":                  {"", "", "", "", "", ""},
-		"the reviewer's":           {"a", "b", "", "c", "a", ""},
-		"the session's":            {"", "b", "", "c", "b", ""},
-		"the flag's":               {"", "", "b", "c", "b", "b"},
-		"current_provider":         {"", "", "", "c", "c", "c"},
-		"no provider of a session": {"", noProvider, "", "c", "", ""},
-		"no provider by a flag":    {"", "", noProvider, "c", "", ""},
-		"the same by a flag":       {"", "b", "b", "c", "b", ""},
-		"another by a flag":        {"", "b", "c", "c", "error: review: the reviewer's provider is b (", ""},
-		"another than its own":     {"a", "b", "b", "", "error: review: the reviewer's provider is a (", ""},
-		"an unknown one":           {"", "", "d", "", `error: review: ccc.json: "d" is no provider of this file (it has a, b, c): did you mean a? (see ccc help config)`, ""},
-		"an unknown session's":     {"", "d", "", "c", `error: review: ccc.json: "d" is no provider of this file (it has a, b, c): did you mean a? (see ccc help config)`, ""},
+	const unknown = `error: review: ccc.json: "d" is no provider of this file (it has a, b, c): did you mean a? (see ccc help config)`
+	for name, c := range map[string]struct {
+		own, session, flag, model, url string
+		want                           string
+		code                           int
+	}{
+		"nothing":                                 {},
+		"a model of Anthropic's":                  {model: "claude-x-1"},
+		"one in a cloud":                          {model: "us.anthropic.claude-x-1"},
+		"the reviewer's":                          {own: "a", session: "b", model: "kimi-k2", want: "a"},
+		"the session's":                           {session: "b", model: "kimi-k2", want: "b"},
+		"the flag's":                              {flag: "b", model: "kimi-k2", want: "b"},
+		"no provider of a session":                {session: noProvider, model: "kimi-k2", want: noProvider},
+		"no provider by a flag":                   {session: "b", flag: noProvider, want: noProvider},
+		"another by a flag":                       {session: "b", flag: "c", want: "c"},
+		"another than its own":                    {own: "a", session: "b", flag: "b", want: "b"},
+		"an unknown one":                          {session: "b", flag: "d", want: unknown, code: 2},
+		"an unknown session's":                    {session: "d", want: unknown, code: 2},
+		"another's model":                         {model: "kimi-k2", want: "error: review: the session has run with kimi-k2, and no provider of it is on record\n     ccc review --provider NAME, with a name of ccc.json", code: 1},
+		"another's model, at a URL of the user's": {model: "kimi-k2", url: "http://127.0.0.1:9"},
 	} {
+		d := t.TempDir()
 		config := defaultConfig()
-		config.Supervisor.Provider, config.CurrentProvider = c.own, c.current
+		config.Supervisor.Provider = c.own
 		config.Providers = map[string]*provider{"a": {}, "b": {}, "c": {}}
-		s := &supervision{config: config, session: stateDir(t.TempDir()).session("x")}
-		if c.session != "" {
-			check(t, os.WriteFile(s.session.stateFile(), []byte(stateText("x", 0, `,"provider":"`+c.session+`"`)), 0o600))
-			s.state, _ = s.session.readState()
+		s := &supervision{config: config, state: sessionState{Provider: c.session}, dirs: dirs{claude: d, ccc: d, here: d}}
+		if c.url != "" {
+			s.dirs.env = []string{urlVariable + "=" + c.url}
 		}
-		os.Stderr = write
-		got, err := s.providerByHand(c.flag)
-		os.Stderr = stderr
-		_, _ = write.WriteString("end\n")
-		buffer := make([]byte, 4096)
-		n, _ := read.Read(buffer)
-		told := strings.TrimSuffix(string(buffer[:n]), "end\n")
+		got, err := s.providerByHand(c.flag, c.model)
 		if err != nil {
 			got = "error: " + err.Error()
-			expectIs(t, name+": the code", failureOf(err).code, 2)
+			expectIs(t, name+": the code", failureOf(err).code, c.code)
 		}
-		isError := strings.HasPrefix(c.want, "error")
-		if !strings.HasPrefix(got, c.want) || !isError && got != c.want || (told != "") != (c.told != "") || !strings.Contains(told, c.told) {
-			t.Errorf("%s: %s, told %q; want %s, %q", name, got, told, c.want, c.told)
-		}
+		expectIs(t, name, strings.ReplaceAll(got, d+"/", ""), c.want)
+	}
+	for cause, want := range map[string]bool{"the reviewer failed: Not logged in · Please run /login": true, "the reviewer failed: Invalid API key · Fix external API key": true,
+		"the reviewer failed: Failed to authenticate. API Error: 401 x": true, "API Error: 529": false} {
+		expectIs(t, cause, review{outcome: outcome{Error: cause}}.lacksLogin(), want)
 	}
 }
 
@@ -242,6 +255,23 @@ func TestByHandApart(t *testing.T) {
 	expectIs(t, "the state", box.read(statePath), state)
 	expectIn(t, "the output of its own", box.read(".claude/ccc/supervisor-"+testSession+"-review.jsonl"), `by hand`)
 	expectEqual(t, "the verdicts", box.timelineVerdicts(), []verdict{verdictAllow, verdictBlock})
+}
+
+// What a review by hand refused is no feedback of the hook's, and counts for no limit; nor does it make a session one that is
+// supervised.
+func TestByHandOfNoStop(t *testing.T) {
+	box := newHookBox(t)
+	talk := userLine("1", "", "do it") + "\n" + agentLine("2", "1", "done") + "\n"
+	box.write(".claude/projects/x/"+testSession+".jsonl", 0o600, strings.ReplaceAll(talk, `"/work"`, `"`+box.work+`"`))
+	box.reviews(blocks("by hand"))
+	expectIs(t, "the exit code", box.run(30*time.Second, "", "ccc", "review").code, 1)
+	box.vars = append(box.vars, "CLAUDE_PROJECT_DIR="+box.work)
+	expectEnd(t, "a stop that is not supervised", box.stop(""), 0, "", "")
+	box.inSession()
+	expectIn(t, "a stop that is", box.stop("").stdout, "1/")
+	request := box.read("../fake/reviewer-2.stdin")
+	expectIn(t, "its request", request, "第 1 轮")
+	expectNotIn(t, "its request", request, "上次反馈", "by hand")
 }
 
 // Ctrl-C ends a review by hand: 130, no verdict, and it is recorded as cancelled.

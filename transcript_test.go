@@ -31,7 +31,7 @@ func userLine(id, parent, words string, more ...string) string {
 }
 
 func agentLine(id, parent, words string) string {
-	return entryLine(id, parent, "assistant", `"message":{"model":"m-1","role":"assistant","content":[{"type":"text","text":`+string(encodeJSON(words))+`}]}`)
+	return entryLine(id, parent, "assistant", `"message":{"model":"claude-1","role":"assistant","content":[{"type":"text","text":`+string(encodeJSON(words))+`}]}`)
 }
 
 // modelLine is what Claude Code writes where the agent begins to work with a model (2.1.270 on).
@@ -76,13 +76,13 @@ func chain(lines string) string {
 		case "agent":
 			line = agentLine(id, parent, words)
 		case "client": // Claude Code's own words in the place of the agent's
-			line = strings.Replace(agentLine(id, parent, words), "m-1", "<synthetic>", 1)
+			line = strings.Replace(agentLine(id, parent, words), "claude-1", "<synthetic>", 1)
 		case "command":
 			name, args, _ := strings.Cut(words, " ")
 			line = userLine(id, parent, "<command-name>"+name+"</command-name>\n<command-message>x</command-message>\n"+
 				"<command-args>"+args+"</command-args>", more)
 		case "call":
-			line = entryLine(id, parent, "assistant", `"message":{"model":"m-1","role":"assistant","content":[{"type":"tool_use","id":"`+words+`","name":"Bash","input":{}}]}`)
+			line = entryLine(id, parent, "assistant", `"message":{"model":"claude-1","role":"assistant","content":[{"type":"tool_use","id":"`+words+`","name":"Bash","input":{}}]}`)
 		case "output":
 			line = strings.Replace(outputLine(id, parent, "t", words), `"uuid"`, strings.TrimPrefix(more+`,"uuid"`, ","), 1)
 		case "reminder":
@@ -196,7 +196,7 @@ func TestTranscriptRequests(t *testing.T) {
 				t.Errorf("%q counts as a prompt", got.newestPrompt().words)
 			}
 			expectIs(t, "the directories", strings.Join(append(got.dirs, ""), "|"), test.dirs)
-			if test.last != "" && (got.model != "m-1" || got.version != "2.1.332") {
+			if test.last != "" && (got.model != "claude-1" || got.version != "2.1.332") {
 				t.Errorf("model %q, version %q", got.model, got.version)
 			}
 		})
