@@ -201,10 +201,8 @@ func TestDoctorMends(t *testing.T) {
 		{"warning  hooks: ", "is not this ccc", relaunch, `printf '#!/bin/sh\nexec ccc "$@"\n' >$HOME/ccc; chmod 700 $HOME/ccc; replace $settings '[^"]*bin/ccc' $HOME/ccc`},
 		{"problem  hooks: ", "settings.json: line 1, column 2: ", edit, `cp $settings $HOME/good; echo '{,' >$settings`},
 
-		{"problem  hooks tried: ", "home/.claude/settings.json: disableAllHooks is true: claude was tried", edit, `replace $settings '"disableAllHooks": false' '"disableAllHooks": true'`},
 		{"problem  hooks tried: ", "work/.claude/settings.json: disableAllHooks: claude would", edit, `echo '{"a":1, "disableAllHooks" : true}' >$shared`},
 		{"problem  hooks tried: ", "settings.local.json: env.CLAUDE_CODE_SKIP_PROMPT_HISTORY: claude would", edit, `echo '{"env":{"CLAUDE_CODE_SKIP_PROMPT_HISTORY":"true"}}' >$local`},
-		{"problem  hooks tried: ", "--supervisor with --bare", edit, `replace $config '"providers"' '"claude_args":["--bare"],&'`},
 
 		{"problem  reviewer's prompt: ", "larger than 100 KiB", edit, `head -c 102401 /dev/zero | tr '\0' x >SUPERVISOR.md`},
 	} {
@@ -296,7 +294,7 @@ func TestDoctorConfigOnce(t *testing.T) {
 	box.vars = append(box.vars, toolMark)
 	got = box.run(60*time.Second, "", "ccc", "doctor")
 	expectEnd(t, "doctor", commandResult{code: got.code, stderr: got.stderr}, 1, "", "ccc: problems: 1\n")
-	expectIn(t, "doctor", got.stdout, "problem  hooks tried: --supervisor with --bare", "/claude, version 2.1.330\n")
+	expectIn(t, "doctor", got.stdout, "problem  hooks tried: claude was tried and ran no hooks", "/claude, version 2.1.330\n")
 }
 
 // On a machine where ccc was never launched doctor finds no fault, but tells what the first launch will do, and makes
@@ -324,7 +322,7 @@ func TestDoctorFirst(t *testing.T) {
 func TestDoctorWidth(t *testing.T) {
 	box := newDoctorBox(t)
 	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"try":false,"permission_mode":"x"}}`)
-	box.edit(".claude/settings.json", `"disableAllHooks": false`, `"disableAllHooks": true`)
+	box.write("../work/.claude/settings.json", 0o600, `{"disableAllHooks":true}`)
 	box.vars = append(box.vars, "COLUMNS=")
 	got := box.run(60*time.Second, "", "ccc", "doctor")
 	edits := 0
@@ -335,7 +333,7 @@ func TestDoctorWidth(t *testing.T) {
 		}
 		expectWidth(t, line, 80)
 	}
-	if edits != 2 || !strings.Contains(got.stdout, "\n         set it to false:\n         ${EDITOR:-vi} "+box.home) {
+	if edits != 2 || !strings.Contains(got.stdout, "\n         remove it:\n         ${EDITOR:-vi} "+box.work) {
 		t.Errorf("%+v", got)
 	}
 }

@@ -19,8 +19,9 @@ import (
 
 // A launch is all that ccc has to know to start claude.
 type launch struct {
-	trial      // claude, with its arguments, environment and settings
+	trial      // claude, with its arguments and environment
 	config     *configuration
+	sources    []settingsSource // for a claude with these arguments
 	supervisor bool
 	provider   *provider // nil for none
 	named      bool      // whether the command line names the provider, or none

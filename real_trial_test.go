@@ -27,13 +27,9 @@ func TestRealClientTrialRefused(t *testing.T) {
 	const effect, muted = "claude was tried and ran no hooks", `{"disableAllHooks":true}`
 	const said = effect + ", so nothing would be reviewed; it said: "
 	forClients(t, approvedSession, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
-		reviewed, dropped := 0, said+"nothing\n     a value that claude does not take"
+		reviewed, dropped := 0, said+"nothing\n"
 		if !olderThan(client.version, "2.1.330") { // which says on stderr what it has dropped
 			dropped = said + "These settings did not load, "
-		}
-		simpleCode, simpleSays := 0, ""
-		if olderThan(client.version, "2.1.280") { // the others do not heed it
-			simpleCode, simpleSays = 1, "env.CLAUDE_CODE_SIMPLE is set: claude would run no hooks"
 		}
 		for _, test := range []struct {
 			name, args, variable, settings, project string
@@ -42,30 +38,29 @@ func TestRealClientTrialRefused(t *testing.T) {
 		}{
 			{"a session", "", "", "", "", 0, ""},
 			{"muted for managed hooks", "", "", `{"allowManagedHooksOnly":true}`, "", 0, ""},
-			{"unmuted by --settings", `--settings {"disableAllHooks":false}`, "", "", muted, 0, ""},
 			{"for a reviewer", "", reviewerVariable + "=1", "", "", 0, ""},
-			{"set to nothing", "", "CLAUDE_CONFIG_DIR=", "", "", 1,
-				"CLAUDE_CONFIG_DIR is set to nothing, which means the current directory to claude: " +
-					effect},
+			{"set to nothing", "", "CLAUDE_CONFIG_DIR=", "", "", 1, effect},
 			{"no transcripts", "", "", `{"cleanupPeriodDays":0}`, "", 1, dropped},
 			{"another type", "", "", `{"model":1}`, "", 1, dropped},
-			{"muted by the user", "", "", muted, "", 1,
-				"home/.claude/settings.json: disableAllHooks is true: " + effect},
-			{"muted by the project", "", "", "", muted, 1,
-				"work/.claude/settings.json: disableAllHooks is true: claude would run no hooks"},
-			{"muted by --settings", `--settings {"disableAllHooks":true}`, "", "", "", 2,
-				"--settings: disableAllHooks is true: claude would run no hooks"},
-			{"bare", "--bare", "", "", "", 2, "--supervisor with --bare: " + effect},
-			{"safe mode", "--safe-mode", "", "", "", 2, "--supervisor with --safe-mode: " + effect},
-			{"restricted", "--restricted", "", "", "", 2, "--supervisor with --restricted: " + effect},
+			{"muted by the user", "", "", muted, "", 1, said + "nothing\n"},
+			{"muted by the project", "", "", "", muted, 2,
+				"work/.claude/settings.json: disableAllHooks: claude would run no hooks"},
+			{"muted by the project, whatever --settings say", `--settings {"disableAllHooks":false}`, "", "", muted, 2,
+				"work/.claude/settings.json: disableAllHooks: claude would run no hooks"},
+			{"muted by --settings", `--settings {"disableAllHooks":true}`, "", "", "", 1, effect},
+			{"bare", "--bare", "", "", "", 1, effect}, {"safe mode", "--safe-mode", "", "", "", 1, effect},
+			{"restricted", "--restricted", "", "", "", 1, effect},
+			{"a form of the answer", `--json-schema {"type":"object"}`, "", "", "", 2, "-p and --json-schema: claude would end the turn"},
+			{"a token that hooks do not get", "", "ANTHROPIC_API_KEY=|CLAUDE_CODE_OAUTH_TOKEN=sk-ant-oat01-dummy", "", "", 2,
+				"CLAUDE_CODE_OAUTH_TOKEN as the only login"},
 			{"scrubbed", "", "CLAUDE_CODE_SUBPROCESS_ENV_SCRUB=1", "", "", 1,
 				"the reviewer: CLAUDE_CODE_SUBPROCESS_ENV_SCRUB is set, so claude would keep " +
 					"ANTHROPIC_API_KEY from it"},
 			{"scrubbed, a key of settings", "", "CLAUDE_CODE_SUBPROCESS_ENV_SCRUB=1",
 				`{"env":{"ANTHROPIC_API_KEY":"` + sandboxKey + `"}}`, "", 0, ""},
 			{"simple", "", "CLAUDE_CODE_SIMPLE=1", "", "", 1, effect},
-			{"simple, of the project", "", "", "", `{"env":{"CLAUDE_CODE_SIMPLE":"1"}}`,
-				simpleCode, simpleSays},
+			{"simple, of the project", "", "", "", `{"env":{"CLAUDE_CODE_SIMPLE":"1"}}`, 0, ""},
+			{"another PATH for hooks", "", "", `{"env":{"PATH":"/usr/bin:/bin"}}`, "", 0, ""},
 			{"no settings", "--settings=", "", "", "", 0, ""},
 			{"simple, of settings", "", "", `{"env":{"CLAUDE_CODE_SIMPLE":"1"}}`, "", 1, effect},
 			{"settings that are not there", "--settings nowhere.json", "", "", "", 1,
@@ -73,7 +68,7 @@ func TestRealClientTrialRefused(t *testing.T) {
 			{"sources", "--setting-sources project", "", "", "", 2, "without user"},
 			{"no persistence", "--no-session-persistence", "", "", "", 2,
 				"claude would keep no conversation"},
-			{"no history", "", "CLAUDE_CODE_SKIP_PROMPT_HISTORY=1", "", "", 1,
+			{"no history", "", "CLAUDE_CODE_SKIP_PROMPT_HISTORY=1", "", "", 2,
 				"claude would keep no conversation"},
 		} {
 			box.setSettings("{}")
@@ -85,7 +80,7 @@ func TestRealClientTrialRefused(t *testing.T) {
 				box.write("../work/.claude/settings.json", 0o600, test.project)
 			}
 			vars := box.vars
-			box.vars = append(box.vars[:len(vars):len(vars)], test.variable)
+			box.vars = append(box.vars[:len(vars):len(vars)], strings.Split(test.variable, "|")...)
 			got := box.run(90*time.Second, "", append([]string{"ccc", "--supervisor", "-p", "hi"},
 				strings.Fields(test.args)...)...)
 			box.vars = vars
@@ -105,16 +100,26 @@ func TestRealClientTrialRefused(t *testing.T) {
 			expectIs(t, "the requests of "+kind, len(api.requests(kind)), reviewed)
 		}
 
-		// Another tool's entry drops the file on 2.1.200, and its entry alone on the others.
+		// Another tool's entry that the client does not take drops itself alone.
 		box.setSettings(`{"hooks":{"PostToolUse":[{"matcher":null,` +
 			`"hooks":[{"type":"command","command":"true"}]}]}}`)
 		got := box.run(90*time.Second, "", "ccc", "--supervisor", "-p", "hi")
-		if olderThan(client.version, "2.1.280") {
-			expectIs(t, "the exit code", got.code, 1)
-			expectIn(t, "stderr", got.stderr, effect)
-			return
-		}
 		expectIs(t, fmt.Sprintf("the reviews after %+v", got), len(api.requests("review")), reviewed+1)
+	})
+}
+
+// A SessionStart or SessionEnd hook of the user's that puts an older settings.json back is seen behind the trial.
+func TestRealClientTrialRan(t *testing.T) {
+	forClients(t, approvedSession, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
+		for _, event := range []string{"SessionStart", "SessionEnd"} {
+			old := `{"hooks":{"` + event + `":[{"hooks":[{"type":"command","command":"cat \"$HOME/old\" >\"$HOME/.claude/settings.json\""}]}]}}`
+			box.write("old", 0o600, old)
+			box.setSettings(old)
+			got := box.run(90*time.Second, "", "ccc", "--supervisor", "-p", "hi")
+			expectEnd(t, event, got, 1, "", "went out of "+box.home+"/.claude/settings.json, so nothing would be reviewed")
+			expectNotIn(t, event, got.stderr, "enabled")
+		}
+		expectIs(t, "the requests of the API", len(api.requests("")), 0)
 	})
 }
 
@@ -128,22 +133,21 @@ func TestRealClientTrialManaged(t *testing.T) {
 	}
 	forClients(t, approvedSession, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
 		box.run(60*time.Second, "", "cp", "-a", "/etc", box.home) // what this user may read
-		for text, want := range map[string]string{
-			`{"allowManagedHooksOnly":true}`: "s.json: allowManagedHooksOnly is true: claude was tried",
-			`{"disableAllHooks":true}`:       "s.json: disableAllHooks is true: claude would run no hooks",
-		} {
-			box.write("etc/"+managed, 0o644, text)
-			unknown := "claude was tried and ran no hooks" // where ccc does not know of it
-			for path, want := range map[string]string{"/etc/" + managed: want, "": unknown} {
-				box.vars = append(box.vars, testManagedVariable+"="+path)
+		box.vars = append(box.vars, testManagedVariable+"=/etc/"+managed)
+		for _, text := range []string{`{"allowManagedHooksOnly":true}`, `{"disableAllHooks":true}`} {
+			for i, stdout := range []string{"done\n", "done\n", ""} { // the second is the session that they cost
+				check(t, os.RemoveAll(box.home+"/etc/"+managed))
+				if i > 0 {
+					box.write("etc/"+managed, 0o644, text)
+				}
 				got := box.run(90*time.Second, "", "unshare", flags, "sh", "-c", mounted, box.home+"/etc",
 					"ccc", "--supervisor", "-p", "hi")
-				if got.code != 1 || got.stdout != "" || !strings.Contains(got.stderr, want) {
-					t.Errorf("%s: %+v, want %q", text, got, want)
+				if got.stdout != stdout || strings.Contains(got.stderr, "claude was tried and ran no hooks") != (i == 2) {
+					t.Errorf("%s, %d: %+v", text, i, got)
 				}
 			}
 		}
-		expectIs(t, "the requests of the API", len(api.requests("")), 0)
+		expectIs(t, "the reviews", len(api.requests("review")), 2)
 	})
 }
 
@@ -159,16 +163,25 @@ func TestRealClientTrialShim(t *testing.T) {
 	})
 }
 
-// A wrapper around claude that is edited so that no hooks run is tried again.
+// A wrapper around claude that is edited so that no hooks run is tried again; one that reads such a flag elsewhere
+// costs one session.
 func TestRealClientTrialWrapper(t *testing.T) {
 	forClients(t, approvedSession, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
-		for i, flag := range []string{"", "--safe-mode"} {
-			box.claudeIs("exec " + client.path + " " + flag + ` "$@"`)
+		start := func(flags, flagsOfFile string, isEnabled bool, reviews int) {
+			t.Helper()
+			box.claudeIs("exec " + client.path + " " + flags + ` $(cat "$HOME/flags") "$@"`)
+			check(t, os.Chtimes(filepath.Join(box.home, "../bin/claude"), time.Unix(1e9, 0), time.Unix(1e9, 0)))
+			box.write("flags", 0o600, flagsOfFile)
 			got := box.run(90*time.Second, "", "ccc", "--supervisor", "-p", "hi")
-			expectIs(t, flag+": the exit code", got.code, i)
-			expectIs(t, flag+": enabled", strings.Contains(got.stderr, "enabled"), i == 0)
+			expectIs(t, fmt.Sprintf("enabled: %+v", got), got.code == 0 && strings.Contains(got.stderr, "enabled"), isEnabled)
+			expectIs(t, "the reviews", len(api.requests("review")), reviews)
 		}
-		expectIs(t, "the reviews", len(api.requests("review")), 1)
+		start("", "", true, 1)
+		start("--safe-mode", "", false, 1)
+		start("", "", true, 2)
+		start("", "", true, 3)
+		start("", "--safe-mode", true, 3)
+		start("", "--safe-mode", false, 3)
 	})
 }
 

@@ -22,7 +22,6 @@ type settingsSource struct {
 	values    map[string]string
 	err       error // why it can't be read, or is no JSON object
 	ofProject bool  // whether it is a file of the project's
-	managed   bool  // whether it is an administrator's
 }
 
 // argumentSource is the name of the source on claude's command line.
@@ -93,9 +92,7 @@ func readSources(d dirs, c *configuration, args []string) []settingsSource {
 		list = append(list, sourceOf(argumentSource, "", text, err))
 	}
 	for _, path := range managedFiles() {
-		source := readSource(path)
-		source.managed = true
-		list = append(list, source)
+		list = append(list, readSource(path))
 	}
 	return list
 }

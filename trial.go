@@ -21,11 +21,10 @@ import (
 // its hooks run.
 type trial struct {
 	dirs    dirs
-	claude  string           // the program
-	version string           // see askVersion
-	args    []string         // the session's: those of ccc.json, then the user's
-	env     []string         // the session's
-	sources []settingsSource // of settings, for a claude with these arguments
+	claude  string   // the program
+	version string   // see askVersion
+	args    []string // the session's: those of ccc.json, then the user's
+	env     []string // the session's
 }
 
 // Variables, for tests.
@@ -133,7 +132,8 @@ func (t *trial) run(ctx context.Context, notice func()) error {
 	case err != nil: // else the output is that of /cost
 		said = cmp.Or(said, output.line()) + " (" + err.Error() + ")"
 	}
-	return t.cause(cmp.Or(strings.TrimSpace(said), "nothing"))
+	const format = "claude was tried and ran no hooks, so nothing would be reviewed; it said: %s"
+	return withHint(fmt.Errorf(format, cmp.Or(strings.TrimSpace(said), "nothing")), "claude doctor")
 }
 
 // trialCall is a call of a local command, which asks no API. Before it the SessionStart hooks of the user's
@@ -160,28 +160,6 @@ func (t *trial) command() []string {
 		}
 	}
 	return append(command, "/cost")
-}
-
-// cause is the error that claude has not run the hook: with the reason where that is known, else with
-// claude's words.
-func (t *trial) cause(said string) error {
-	const effect = "claude was tried and ran no hooks, so nothing would be reviewed"
-	if flag := givenFlag(t.args, hooklessFlags...); flag != "" {
-		return failure{code: 2, err: fmt.Errorf("--supervisor with %s: %s", flag, effect)}
-	}
-	if value, isSet := os.LookupEnv(claudeDirVariable); isSet && value == "" {
-		const what = "%s is set to nothing, which means the current directory to claude: %s"
-		return withHint(fmt.Errorf(what, claudeDirVariable, effect), "unset "+claudeDirVariable)
-	}
-	for _, s := range t.sources {
-		for _, key := range mutingKeys {
-			if s.values[key] == "true" && (key == disableKey && !s.ofProject || s.managed) {
-				return s.fault(key, "is true: "+effect, "set it to false")
-			}
-		}
-	}
-	return withHint(fmt.Errorf("%s; it said: %s", effect, said),
-		"a value that claude does not take makes it drop the whole file; it lists these:\nclaude doctor")
 }
 
 // clear removes what a trial has left: its answer, which names the trial's session, what is in its directory,

@@ -122,47 +122,38 @@ func TestTrialRefused(t *testing.T) {
 	})
 }
 
-// Where claude runs no hooks and no cause is known, the launch says what claude said; a variable that is set
-// to nothing and a managed setting are named.
+// Where claude runs no hooks the launch says what claude said, whatever the cause, and what claude has for it.
 func TestTrialCause(t *testing.T) {
 	t.Parallel()
-	const effect = "claude was tried and ran no hooks, so nothing would be reviewed"
-	const doctor = "\n     a value that claude does not take makes it drop the whole file; " +
-		"it lists these:\n     claude doctor\n"
-	for name, test := range map[string]struct{ script, variable, managed, stderr string }{
-		"it complains": {"echo cost; printf 'These settings\\n  did not load\\n' >&2", "", "",
-			effect + "; it said: These settings did not load" + doctor},
-		"it fails": {"echo out; echo 'unknown option' >&2; exit 3", "", "",
-			effect + "; it said: unknown option (exit status 3)" + doctor},
-		"it fails on stdout": {"echo out; exit 1", "", "",
-			effect + "; it said: out (exit status 1)" + doctor},
-		"it says nothing": {"echo cost", "", "", effect + "; it said: nothing" + doctor},
-		"it does not end": {"exec sleep 60", "", "",
-			effect + "; it said: (it had not ended after 1s)" + doctor},
-		"set to nothing": {"echo x >&2", "CLAUDE_CONFIG_DIR=", "",
-			"CLAUDE_CONFIG_DIR is set to nothing, which means the current directory to claude: " + effect +
-				"\n     unset CLAUDE_CONFIG_DIR\n"},
-		"managed hooks alone": {"echo x >&2", "", `{"allowManagedHooksOnly":true}`,
-			"managed.json: allowManagedHooksOnly is true: " + effect +
-				"\n     set it to false:\n     ${EDITOR:-vi} "},
+	const effect = "claude was tried and ran no hooks, so nothing would be reviewed; it said: "
+	const doctor = "\n     claude doctor\n"
+	for name, test := range map[string]struct{ script, args, settings, said string }{
+		"it complains":         {"echo cost; printf 'These settings\\n  did not load\\n' >&2", "", "{}", "These settings did not load"},
+		"it fails":             {"echo out; echo 'unknown option' >&2; exit 3", "", "{}", "unknown option (exit status 3)"},
+		"it fails on stdout":   {"echo out; exit 1", "", "{}", "out (exit status 1)"},
+		"it says nothing":      {"echo cost", "", "{}", "nothing"},
+		"it does not end":      {"exec sleep 60", "", "{}", "(it had not ended after 1s)"},
+		"a flag":               {"exec " + fakeClaude() + ` "$@"`, "--bare", "{}", "nothing"},
+		"the user's settings":  {"exec " + fakeClaude() + ` "$@"`, "", `{"disableAllHooks":true}`, "nothing"},
+		"settings of the call": {"exec " + fakeClaude() + ` "$@"`, `--settings={"disableAllHooks":true}`, "{}", "nothing"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			box := newFakeBox(t)
 			box.claudeIs(mute(test.script))
-			box.vars = append(box.vars, test.variable, testManagedVariable+"="+box.home+"/managed.json")
 			if name == "it does not end" {
 				box.vars = append(box.vars, testPatienceVariable+"=1s")
 			}
-			if test.managed != "" {
-				box.write("managed.json", 0o600, test.managed)
-			}
-			got := box.supervise()
-			if got.code != 1 || got.stdout != "" || !strings.Contains(got.stderr, test.stderr) ||
+			box.setSettings(test.settings)
+			got := box.supervise(strings.Fields(test.args)...)
+			if got.code != 1 || got.stdout != "" || !strings.Contains(got.stderr, effect+test.said+doctor) ||
 				strings.Contains(got.stderr, "enabled") {
 				t.Errorf("%+v", got)
 			}
 			if strings.Count(box.settings(), "supervisor-hook") != 4 { // what was written stays
 				t.Errorf("settings.json: %s", box.settings())
+			}
+			for _, m := range jsonOf(t, test.settings).members {
+				expectIs(t, m.key, jsonOf(t, box.settings()).at(m.key).raw, m.value.raw)
 			}
 			expectIs(t, "whether it is remembered", len(box.answers()), 0)
 		})
@@ -505,7 +496,7 @@ func TestTrialUnwritable(t *testing.T) {
 		"another timeout": {replaced(`"timeout": 600`, `"timeout": 700`), 0,
 			[]string{"ccc: warning: SETTINGS stays as it is: ", "Supervisor mode enabled"}, 1},
 		"muted since then": {replaced("false", "true"), 1,
-			[]string{"disableAllHooks is true: claude was tried"}, 1},
+			[]string{"claude was tried and ran no hooks"}, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			box := newFakeBox(t)
