@@ -158,11 +158,7 @@ func (c *checkup) checkHooks() string {
 		return "not installed yet; the first ccc --supervisor adds them to " + path
 	case !c.isInstalled:
 		missing := strings.Join(installed.missing, ", ")
-		severity := problem
-		if missing == eventStart { // reviews go on without it
-			severity = warning
-		}
-		return c.fault(severity, fmt.Errorf("ccc's for %s are missing in %s", missing, path), relaunch)
+		return c.fault(problem, fmt.Errorf("ccc's for %s are missing in %s", missing, path), relaunch)
 	}
 	for _, program := range installed.programs {
 		if at, err := exec.LookPath(program); err != nil {

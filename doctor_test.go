@@ -195,7 +195,7 @@ func TestDoctorMends(t *testing.T) {
 
 		{"problem  hooks: ", "ccc's for Stop, PreToolUse, UserPromptSubmit, SessionStart are missing", relaunch, `rm $settings`},
 		{"problem  hooks: ", "for PreToolUse", relaunch, `replace $settings '"AskUserQuestion"' '"Bash"'`},
-		{"warning  hooks: ", "for SessionStart are", relaunch, `replace $settings '"SessionStart"' '"Other"'`}, // of 1.3
+		{"problem  hooks: ", "for SessionStart are", relaunch, `replace $settings '"SessionStart"' '"Other"'`}, // of 1.3
 		{"problem  hooks: ", "/no/such/ccc", relaunch, `replace $settings '[^"]*bin/ccc' /no/such/ccc`},
 		{"problem  hooks: ", "permission denied", relaunch, `touch $HOME/ccc; replace $settings '[^"]*bin/ccc' $HOME/ccc`},
 		{"warning  hooks: ", "is not this ccc", relaunch, `printf '#!/bin/sh\nexec ccc "$@"\n' >$HOME/ccc; chmod 700 $HOME/ccc; replace $settings '[^"]*bin/ccc' $HOME/ccc`},

@@ -353,9 +353,6 @@ func (l *launch) write() error {
 	}
 	if l.supervisor || l.config.Settings != nil {
 		err := withUserFiles(d, l.install)
-		if l.supervisor && errors.As(err, new(unwritten)) {
-			err = l.goOnUnwritten(err)
-		}
 		if l.supervisor && err != nil {
 			return err
 		}
@@ -363,30 +360,6 @@ func (l *launch) write() error {
 			fmt.Fprintln(os.Stderr, "ccc: warning: going on without the settings of ccc.json:", err)
 		}
 	}
-	return nil
-}
-
-// goOnUnwritten decides what becomes of a supervised launch that can't write settings.json because of err, as
-// where a package manager owns the file. Where that lacks the hook of SessionStart alone, as under 1.3, the
-// session is reviewed, and nothing can be tried.
-func (l *launch) goOnUnwritten(err error) error {
-	path := l.dirs.settingsFile()
-	e, readErr := readSettings(l.dirs)
-	installed, findErr := findHooks(l.dirs)
-	if err := errors.Join(readErr, findErr); err != nil {
-		return err
-	}
-	if len(installed.missing) == 0 {
-		fmt.Fprintf(os.Stderr, "ccc: warning: %s stays as it is: %v\n", path, err)
-		return nil
-	}
-	missing := strings.Join(installed.missing, ", ")
-	err = withHint(fmt.Errorf("adding ccc's hooks for %s to %s: %w", missing, path, err),
-		"merge this into what makes that file:\n"+e.lacking(l.config, l.dirs.hookPath(), installed.missing))
-	if missing != eventStart {
-		return err
-	}
-	l.untried = err
 	return nil
 }
 

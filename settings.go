@@ -281,32 +281,9 @@ func installSettings(d dirs, c *configuration, self string, in *installation) er
 		}
 	}
 	if err := replaceFile(d.settingsFile(), e.text, true); err != nil {
-		return unwritten{err}
+		return fmt.Errorf("adding ccc's part to %s: %w", d.settingsFile(), err)
 	}
 	return nil
-}
-
-// An unwritten is the error that settings.json can't be replaced.
-type unwritten struct{ error }
-
-func (u unwritten) Unwrap() error { return u.error }
-
-// lacking returns as JSON what a launch would add to the text: the missing muting keys, and the hooks of
-// these events.
-func (e *settingsEditor) lacking(c *configuration, self string, events []string) string {
-	groups := map[string][]wantedHook{}
-	for _, wanted := range wantedHooks(hookCommand(self), c.Supervisor.TimeoutSeconds) {
-		if slices.Contains(events, wanted.event) {
-			groups[wanted.event] = []wantedHook{wanted}
-		}
-	}
-	added := map[string]any{"hooks": groups}
-	for _, key := range mutingKeys {
-		if e.root.at(key).raw == "" {
-			added[key] = false
-		}
-	}
-	return string(encodeJSON(added))
 }
 
 // installedHooks describes ccc's entries in settings.json.

@@ -1011,3 +1011,20 @@ func TestSettingsUninstalled(t *testing.T) {
 }
 
 const sayDoneGroup = `{"hooks":[{"type":"command","command":"say done"}]}`
+
+// What the guide has to paste into a settings.json that ccc can't write is what a launch adds there: it adds nothing more.
+func TestSettingsOfGuide(t *testing.T) {
+	for path, language := range map[string]string{"docs/guide.md": "en_US.UTF-8", "docs/guide-CN.md": "zh_CN.UTF-8"} {
+		guide, err := os.ReadFile(path)
+		check(t, err)
+		_, text, _ := strings.Cut(string(guide), "```json\n{\n  \"disableAllHooks\"")
+		text, _, _ = strings.Cut(text, "```")
+		box := newFakeBox(t)
+		box.vars = append(box.vars, "LANG="+language)
+		text = strings.ReplaceAll("{\n  \"disableAllHooks\""+text, "/home/you/.local/bin/ccc", box.program())
+		box.setSettings(text)
+		got := box.run(60*time.Second, "", "ccc", "--supervisor", "-p", "hi")
+		expectIs(t, path+": the exit code", got.code, 0)
+		expectIs(t, path, box.settings(), text)
+	}
+}
