@@ -92,7 +92,7 @@ var configKeys = [][2]string{
 	{"providers.NAME.claude_args", "claude's arguments with it ([])"},
 }
 
-// permissionModes are those of Claude Code (2.1.200).
+// permissionModes are those of Claude Code (2.1.280).
 var permissionModes = []string{
 	"acceptEdits", "auto", "bypassPermissions", "default", "dontAsk", "manual", "plan"}
 

@@ -32,7 +32,7 @@ func TestDemo(t *testing.T) {
 	os.Remove(filepath.Join(box.home, "../bin/claude"))
 	box.vars = append(box.vars, "ANTHROPIC_BASE_URL=http://127.0.0.1:1", "ANTHROPIC_API_KEY=SECRET", "CLAUDECODE=1",
 		"CLAUDE_CONFIG_DIR="+box.work, "CCC_CONFIG_DIR="+box.work, "CCC_WORK_DIR="+box.work, "CCC_CLAUDE=/no/claude",
-		"CCC_SUPERVISOR=0", "CCC_SUPERVISOR_HOOK=1", "CLAUDE_PROJECT_DIR="+box.work, "FAKE_CLAUDE_VERSION=2.1.200", testTrustVariable+"=")
+		"CCC_SUPERVISOR=0", "CCC_SUPERVISOR_HOOK=1", "CLAUDE_PROJECT_DIR="+box.work, "FAKE_CLAUDE_VERSION=2.1.280", testTrustVariable+"=")
 	got := box.run(90*time.Second, "", "ccc", "demo")
 	if got.code != 0 || got.stderr != "" {
 		t.Errorf("%+v", got)

@@ -49,8 +49,7 @@ const (
 	// subscription is billed by that line.
 	attributionVariable = "CLAUDE_CODE_ATTRIBUTION_HEADER"
 	// With advisorModel of settings.json a reviewer could ask the user's advisor, a dearer model that gets the
-	// whole conversation. With "1" Claude Code has none, and leaves its advice out of a fork (2.1.200, 2.1.280,
-	// 2.1.332).
+	// whole conversation. With "1" Claude Code has none, and leaves its advice out of a fork (2.1.280, 2.1.332).
 	advisorVariable = "CLAUDE_CODE_DISABLE_ADVISOR_TOOL"
 )
 

@@ -183,10 +183,6 @@ type fakeStream struct {
 	messages int
 }
 
-func (s *fakeStream) before(version string) bool {
-	return s.version != "" && olderThan(s.version, version)
-}
-
 func (s *fakeStream) add(format string, args ...any) {
 	s.lines = append(s.lines, fmt.Sprintf(format, args...)+"\n")
 }
@@ -199,7 +195,7 @@ func (s *fakeStream) message(format string, args ...any) {
 }
 
 // result ends the stream. verdict is JSON, "" for none. The session had cost 0.25
-// before this review; from 2.1.280 on "type" is not the first member.
+// before this review.
 func (s *fakeStream) result(isError bool, text, verdict string) {
 	cost := 0.0042 * float64(s.messages)
 	rest := fmt.Sprintf(`"subtype":"success","is_error":%v,"num_turns":%d,"result":%s`, isError, s.messages+1, encodeJSON(text))
@@ -207,14 +203,11 @@ func (s *fakeStream) result(isError bool, text, verdict string) {
 		rest += `,"structured_output":` + verdict
 	}
 	head := fmt.Sprintf(`"duration_ms":1000,"session_id":%q,"total_cost_usd":%.4f,"usage":%s`, testReviewer, 0.25+cost, fakeUsage(s.messages))
-	switch {
-	case s.before("2.1.280"):
-		s.add(`{"type":"result",%s,%s}`, rest, head)
-	case s.before("2.1.329"):
-		s.add(`{%s,%s,"type":"result"}`, head, rest)
-	default:
-		s.add(`{%s,%s,"type":"result","model_usage_since_last_result":{%q:{"costUSD":%.4f}}}`, head, rest, fakeModel, cost)
+	last := fmt.Sprintf(`,"model_usage_since_last_result":{%q:{"costUSD":%.4f}}`, fakeModel, cost)
+	if olderThan(s.version, "2.1.329") {
+		last = ""
 	}
+	s.add(`{%s,%s,"type":"result"%s}`, head, rest, last)
 }
 
 func fakeUsage(messages int) string {

@@ -597,7 +597,7 @@ func (box *sandbox) terminal(argv ...string) *terminal {
 }
 
 // close kills the tmux server. A claude that outlives its terminal is ended, and that is logged: it is Claude Code's
-// own fault (2.1.200, seen once in some hundred runs), while anything of ccc's that is left fails the test.
+// own fault (seen once in some hundred runs), while anything of ccc's that is left fails the test.
 func (tty *terminal) close() {
 	panes := strings.Fields(tty.tmux("list-panes", "-a", "-F", "#{pane_pid}").stdout)
 	tty.tmux("kill-server")

@@ -314,7 +314,7 @@ func (h *hook) cutFeedback(feedback string) string {
 }
 
 // introduce shows the user, before the first prompt, that the session is supervised. Claude Code shows it at
-// once, and the model does not get it (2.1.200, 2.1.332). At source compact the session goes on.
+// once, and the model does not get it (2.1.280, 2.1.332). At source compact the session goes on.
 func (h *hook) introduce() any {
 	isNew := slices.Contains([]string{"startup", "resume", "clear"}, h.event.Source)
 	if !h.dirs.inSession() || !isNew {

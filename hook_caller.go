@@ -59,7 +59,7 @@ type caller struct {
 
 // callerOf walks up the chain. What it meets first decides: the supervised launch that CCC_LAUNCH names,
 // which is the user's, or a process with the mark of an agent's tool. A marked process is the agent's if it
-// has no controlling terminal (2.1.200 to 2.1.330 run tools without one) or a living Claude Code above it.
+// has no controlling terminal (2.1.280 to 2.1.330 run tools without one) or a living Claude Code above it.
 // Otherwise it is the user's, in a terminal that an agent once opened.
 func callerOf(chain []process, env environ) (c caller) {
 	c.asked, c.token = env.get(supervisorVariable), env.get(launchVariable)

@@ -360,39 +360,21 @@ func TestHookLongFeedback(t *testing.T) {
 	expectIs(t, "the characters of the file", strings.Count(string(whole), "长"), 9000)
 }
 
-// A claude that lacks an optional flag is called again without it, once; any other unknown flag is a failed review.
+// A claude that does not know a flag gives no review, and is not called again: no flag is optional. What a command of the reviewer's
+// says is about something else, and a flag with nothing to say is left out.
 func TestHookUnknownFlags(t *testing.T) {
 	box := newHookBox(t)
-	box.vars = append(box.vars, "FAKE_CLAUDE_VERSION=2.1.200")
 	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"try":false}}`)
-	const without = "ccc: review: this claude does not know --system-prompt-snapshot: going on without it\n"
-	expectEnd(t, "a stop", box.stop(""), 0, blockNotYet, without)
-	args := box.read("../fake/reviewer-1.args")
-	expectNotIn(t, "the arguments, of flags with nothing to say,", args,
-		"--system-prompt-snapshot\n", "--max-budget-usd\n", "--allowedTools\n", "--add-dir\n", "--model\n")
-	expectCounts(t, "the log", box.log(), map[string]int{" review started ": 1})
-	// What is said once the review has begun is about something else.
 	box.reviews(fakeReview{runs(`echo "error: unknown option '--max-budget-usd'" >&2`), decides(false, "not yet")})
-	got := box.stop("")
-	expectEnd(t, "said in a review", got, 0, blockNotYet, "")
-	expectNotIn(t, "said in a review: stderr", got.stderr, "--max-budget-usd: going on")
-	expectIs(t, "said in a review: another call", box.read("../fake/reviewer-3.args"), "")
-	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"max_budget_usd":1}}`)
-	for flag, calls := range map[string]int{
-		"--json-schema":            1,
-		"--settings":               1,
-		"--strict-mcp-config":      1,
-		"--max-budget-usd":         1,
-		"--system-prompt-snapshot": 2,
-		"--not-passed":             1,
-	} {
+	expectEnd(t, "said in a review", box.stop(""), 0, blockNotYet, "")
+	expectNotIn(t, "the arguments", box.read("../fake/reviewer-1.args"), "--max-budget-usd\n", "--allowedTools\n", "--add-dir\n", "--model\n")
+	for _, flag := range []string{"--json-schema", "--max-budget-usd", "--system-prompt-snapshot"} {
 		box.claudeIs(fmt.Sprintf(`echo called >>"$HOME/calls"; echo "error: unknown option '%s'" >&2; exit 1`, flag))
 		box.write("calls", 0o600, "")
 		got := box.stop("")
 		expectIs(t, flag+": the decision", got.stdout, "")
 		expectIn(t, flag+": stderr", got.stderr, "no review: ", flag)
-		expectCounts(t, flag+": stderr", got.stderr, map[string]int{without: calls - 1})
-		expectCounts(t, flag+": the calls", box.read("calls"), map[string]int{"called": calls})
+		expectIs(t, flag+": the calls", box.read("calls"), "called\n")
 	}
 }
 

@@ -81,7 +81,7 @@ func withProvider(env []string, p *provider) ([]string, error) {
 
 // credential returns the variable by which a provider with these values recognizes its user, "" for none.
 // Only a token, in its variable or in a header, is always sent in the place of a login. A login goes beside
-// another header, and in an interactive session in the place of a key that is not approved (2.1.200 to
+// another header, and in an interactive session in the place of a key that is not approved (2.1.280 to
 // 2.1.332).
 func credential(values map[string]string) (variable string) {
 	isSet := func(name string) bool { return strings.TrimSpace(values[name]) != "" }
@@ -222,7 +222,7 @@ func paysByToken(d dirs, sources []settingsSource, env, args []string) bool {
 }
 
 // scrubVariable, if true, has Claude Code keep the keys of the environment from its hooks, and so from a
-// reviewer, which reads those of settings files itself (2.1.200 to 2.1.332).
+// reviewer, which reads those of settings files itself (2.1.280 to 2.1.332).
 const scrubVariable = "CLAUDE_CODE_SUBPROCESS_ENV_SCRUB"
 
 // checkScrubbed returns the error that a reviewer would lack the key of a session with these sources and

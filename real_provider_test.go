@@ -55,7 +55,7 @@ func TestRealClientOwnKey(t *testing.T) {
 					t.Errorf("%d requests after a refusal", n)
 				}
 				box.vars = append(box.vars, "ANTHROPIC_BASE_URL="+a.URL, "ANTHROPIC_AUTH_TOKEN=token-of-a", "ANTHROPIC_API_KEY=")
-				for range 5 { // beside other load 2.1.200 may ask before the project's helper has answered
+				for range 5 { // beside other load the client may ask before the project's helper has answered
 					if !sent(a.requests("agent")) {
 						box.run(60*time.Second, "", "claude", "-p", "x")
 					}
@@ -192,7 +192,7 @@ func TestRealClientAttribution(t *testing.T) {
 }
 
 // A settings file behind a byte order mark counts for Claude Code and for ccc, which keeps it (TestUninstall); the
-// client writes the file anew at its first start, without the mark (2.1.200, 2.1.332).
+// client writes the file anew at its first start, without the mark (2.1.280, 2.1.332).
 func TestRealClientByteOrderMark(t *testing.T) {
 	forClients(t, func() script {
 		return script{agent: []apiReply{replyText("the answer")}, reviewer: []apiReply{replyVerdict(true, "")}}

@@ -225,9 +225,7 @@ func TestRealClientRecordings(t *testing.T) {
 		tty.prompt("/paint red")
 		stops(1)
 		tty.prompt("have it done")
-		if !olderThan(client.version, "2.1.280") { // which does not wait for a subagent
-			stops(1)
-		}
+		stops(1)
 		box.write("../work/go", 0o600, "")
 		stops(1)
 		tty.prompt("start it")
@@ -236,7 +234,7 @@ func TestRealClientRecordings(t *testing.T) {
 		stops(1)
 		tty.prompt("/supervisor off")
 		tty.waitFor("监督已关闭", 60*time.Second)
-		expectRecordedEvents(t, client.version, []byte(box.read("events")))
+		expectRecordedEvents(t, []byte(box.read("events")))
 		box.record("events", client.version, "", "", []byte(box.read("events")))
 		if shown := strings.Join(api.agentsUserTexts(), "\n"); !strings.Contains(shown, "<task-notification>") {
 			t.Errorf("the agent got %q", shown)

@@ -124,9 +124,7 @@ func TestRealClientQuestion(t *testing.T) {
 		for i, review := range []string{"refused", "allowed", "unclear"} {
 			tty.prompt("to be " + review)
 			if i == 0 {
-				if !olderThan(client.version, "2.1.280") {
-					tty.waitFor(reviewingQuestion.zh, 90*time.Second)
-				}
+				tty.waitFor(reviewingQuestion.zh, 90*time.Second)
 				close(shown)
 			}
 			if review != "refused" {

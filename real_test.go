@@ -21,7 +21,7 @@ import (
 // realClient is an installed Claude Code.
 type realClient struct{ path, version string }
 
-// realClients returns the clients that CCC_REAL_CLAUDE lists, separated by commas: versions or tags on npm (2.1.200, latest), or
+// realClients returns the clients that CCC_REAL_CLAUDE lists, separated by commas: versions or tags on npm (2.1.280, latest), or
 // paths. pinned stands for those of testdata/clients. It skips the test when the variable is not set.
 func realClients(t *testing.T) []realClient {
 	t.Helper()

@@ -232,8 +232,8 @@ func (box *sandbox) projectFiles() map[string]string {
 }
 
 // Whatever a reviewer does outside a copy changes no file, with Claude Code's own sandbox switched on or off, and reading and
-// the copy work: the copy runs outside the sandbox. What a rule of the user's lets run writes where it may, but from 2.1.329
-// on not in the sandbox, even where the reviewer asks to leave it. What that sandbox itself leaves in a project (an empty
+// the copy work: the copy runs outside the sandbox. What a rule of the user's lets run writes where it may, but
+// not in the sandbox, even where the reviewer asks to leave it. What that sandbox itself leaves in a project (an empty
 // .claude, empty files in .git) it leaves at the agent's calls: the agent makes one first.
 func TestRealClientReadOnly(t *testing.T) {
 	beside(t)
@@ -304,7 +304,7 @@ func TestRealClientReadOnly(t *testing.T) {
 						t.Errorf("result %d of %q: want %q", i, results, c.wants)
 					}
 				}
-				if may := mode.isRuled && !(mode.isSandboxed && !olderThan(client.version, sandboxHeeds)); may {
+				if may := mode.isRuled && !mode.isSandboxed; may {
 					before["/ruled"], before["/left"] = "-rw-r--r-- ", "-rw-r--r-- "
 				}
 				after := box.projectFiles()

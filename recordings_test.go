@@ -52,13 +52,13 @@ func eachRecording(t *testing.T, kind string, names []string, test func(t *testi
 }
 
 func TestRecordedEvents(t *testing.T) {
-	eachRecording(t, "events", []string{""}, func(t *testing.T, version, _ string, text []byte) {
-		expectRecordedEvents(t, version, text)
+	eachRecording(t, "events", []string{""}, func(t *testing.T, _, _ string, text []byte) {
+		expectRecordedEvents(t, text)
 	})
 }
 
 // expectRecordedEvents wants events of the session that TestRealClientRecordings plays to be what ccc takes them for.
-func expectRecordedEvents(t *testing.T, version string, text []byte) {
+func expectRecordedEvents(t *testing.T, text []byte) {
 	t.Helper()
 	var got []string
 	sessions, subagents := map[string]bool{}, 0
@@ -106,12 +106,9 @@ func expectRecordedEvents(t *testing.T, version string, text []byte) {
 			want = append(want, "Stop after a block done")
 		}
 	}
-	task, subagent := []string{"Stop beside a task done", eventPrompt + " of the client's", "Stop done"}, []string{"Stop done"}
-	if !olderThan(version, "2.1.280") {
-		subagent = task
-	}
+	task := []string{"Stop beside a task done", eventPrompt + " of the client's", "Stop done"}
 	want = slices.Concat(want, []string{eventPrompt + " ask me", eventPreToolUse, "Stop done", eventPrompt + " /paint red", "Stop done",
-		eventPrompt + " have it done"}, subagent, []string{eventPrompt + " start it"}, task, []string{eventPrompt + " /supervisor off"})
+		eventPrompt + " have it done"}, task, []string{eventPrompt + " start it"}, task, []string{eventPrompt + " /supervisor off"})
 	expectEqual(t, "the events", got, want)
 	if len(sessions) != 1 || subagents == 0 {
 		t.Errorf("%d sessions, %d events of subagents", len(sessions), subagents)
@@ -185,7 +182,7 @@ func TestRecordedTranscripts(t *testing.T) {
 		if got.broken || got.version != version || got.model == "" || got.lastWords == "" {
 			t.Errorf("broken %v, version %q, model %q, last words %q", got.broken, got.version, got.model, got.lastWords)
 		}
-		expectIs(t, "it tells which model is asked", got.modelID != "", !olderThan(version, "2.1.270"))
+		expectIs(t, "it tells which model is asked", got.modelID != "", true)
 	})
 }
 
@@ -240,9 +237,6 @@ func TestStandInAsRecorded(t *testing.T) {
 	versions, err := pinnedClients()
 	check(t, err)
 	for _, version := range versions {
-		if olderThan(version, oldestClaude) {
-			continue
-		}
 		t.Run(version, func(t *testing.T) {
 			box := newFakeBox(t)
 			box.vars = append(box.vars, "FAKE_CLAUDE_VERSION="+version)

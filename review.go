@@ -286,7 +286,7 @@ func (s *supervision) plan(
 	if deadline, ok := ctx.Deadline(); ok {
 		request.seconds = int(time.Until(deadline).Round(time.Second).Seconds())
 	}
-	c := &reviewerCall{claude: claude, env: env, session: s.session.id, version: request.version,
+	c := &reviewerCall{claude: claude, env: env, session: s.session.id,
 		dir: request.tree, prompt: prompt, config: s.config.Supervisor, output: io.Discard,
 		warn: func(err error) { s.warn("review", err) }}
 	readable := append(strings.Split(s.dirs.env.get(addDirsVariable), "\n"), request.dirs...)

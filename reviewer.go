@@ -21,7 +21,6 @@ type reviewerCall struct {
 	claude     string // the path of its program
 	env        []string
 	session    string   // the session to fork
-	version    string   // of its Claude Code, "" if that is not known
 	dir        string   // where the reviewer runs: the working tree
 	addDirs    []string // what else it may read
 	shares     bool     // the agent's prompt cache: its instructions are in input then
@@ -33,7 +32,7 @@ type reviewerCall struct {
 	warn       func(error) // takes what goes wrong without ending the review
 }
 
-// noConversation is what Claude Code prints where it does not find the session to fork (2.1.200, 2.1.332).
+// noConversation is what Claude Code prints where it does not find the session to fork (2.1.280, 2.1.332).
 const noConversation = "No conversation found"
 
 // resultGrace is for the reviewer to end by itself behind its verdict, which takes it about 0.1 s.
@@ -44,13 +43,7 @@ const resultGrace = 500 * time.Millisecond
 func (c *reviewerCall) run(ctx context.Context, note func(step)) (result outcome, err error) {
 	start := time.Now()
 	defer func() { result.DurationSeconds = time.Since(start).Round(time.Millisecond).Seconds() }()
-	flags := c.flags()
-	stream, stderr, err := c.start(ctx, flags, note)
-	if stream.result == nil && strings.Contains(stderr, "error: unknown option '"+optionalFlag+"'") {
-		c.warn(fmt.Errorf("this claude does not know %s: going on without it", optionalFlag))
-		isOptional := func(flag []string) bool { return flag[0] == optionalFlag }
-		stream, stderr, err = c.start(ctx, slices.DeleteFunc(flags, isOptional), note)
-	}
+	stream, stderr, err := c.start(ctx, note)
 	result = stream.outcome
 	// Only a cache that was chosen by itself is given up.
 	result.CacheMissed = c.shares && c.config.KeepCache == nil && stream.first.cacheMissed()
@@ -78,20 +71,15 @@ func (c *reviewerCall) run(ctx context.Context, note func(step)) (result outcome
 var askedTools = []string{"CronCreate", "CronDelete", "EnterWorktree", "ExitWorktree", "Monitor",
 	"ScheduleWakeup", "SendMessage", "Workflow"}
 
-// sandboxHeeds is the first version whose sandbox reads a directory that it must not write to. In an older
-// one each sandboxed command ends there with "bwrap: Can't create file" (2.1.200).
-const sandboxHeeds = "2.1.329"
-
 // reviewerSettings returns the settings of the reviewer's claude. No hook runs in it, ours included. No
 // tool of its own edits a file, whatever its permission mode and the user's rules are: Edit, Write and
 // NotebookEdit all heed Edit rules. Two slashes begin an absolute path; with one the rule does nothing. It
-// is //**/* since //** makes each sandboxed command fail from 2.1.329 on. A rule by path leaves the list of
+// is //**/* since //** makes each sandboxed command fail (2.1.329, 2.1.332). A rule by path leaves the list of
 // tools as it is.
 //
 // The user may have Claude Code's own sandbox switched on. No copy can be made inside it, so command, unless
-// it is "", runs outside. All else stays inside, which allows it nothing: up to 2.1.200 the sandbox let a
-// redirection write to the project. Nothing in there writes to the closed directories, whatever the user's
-// rules allow.
+// it is "", runs outside. All else stays inside, which allows it nothing. Nothing in there writes to the
+// closed directories, whatever the user's rules allow (2.1.280, 2.1.332).
 func reviewerSettings(command string, closed []string, withMCP bool) string {
 	asked, denied := askedTools, []string{"Edit(//**/*)"}
 	if !withMCP {
@@ -111,9 +99,6 @@ func reviewerSettings(command string, closed []string, withMCP bool) string {
 	}))
 }
 
-// optionalFlag is left out for a claude that does not know it. No other is: a spending limit is not optional.
-const optionalFlag = "--system-prompt-snapshot"
-
 // flags returns the reviewer's command line, each flag with its values. With the agent's prompt cache it is
 // the same in every review of a session.
 func (c *reviewerCall) flags() (flags [][]string) {
@@ -124,9 +109,6 @@ func (c *reviewerCall) flags() (flags [][]string) {
 		allowed = append(slices.Clone(allowed), "Bash("+command+":*)")
 	}
 	closed := append([]string{c.dir}, c.addDirs...) // where the sandbox would let it write
-	if olderThan(c.version, sandboxHeeds) {
-		closed = nil
-	}
 	prompted, budget := !c.shares, c.config.MaxBudgetUSD
 	add := func(isWanted bool, flag string, values ...string) {
 		if isWanted {
@@ -137,8 +119,8 @@ func (c *reviewerCall) flags() (flags [][]string) {
 		{"--output-format", "stream-json"}}
 	add(prompted, "--json-schema", verdictSchema())
 	add(prompted, "--system-prompt", c.prompt)
-	// From 2.1.267 on a resumed session keeps its recorded system prompt, silently, unless this is off.
-	add(prompted, optionalFlag, "off")
+	// A resumed session keeps its recorded system prompt, silently, unless this is off (2.1.280, 2.1.332).
+	add(prompted, "--system-prompt-snapshot", "off")
 	add(true, "--no-session-persistence")
 	add(true, "--settings", reviewerSettings(command, closed, withMCP))
 	add(true, "--permission-mode", c.config.PermissionMode)
@@ -158,7 +140,7 @@ var noReason = lazyRegexp(`(?m)^(\[claude-code:|.*doesn't recognize the model).*
 // start runs the reviewer under a guard. It returns when the reviewer has ended, a moment after its verdict,
 // or when ctx ends, and nothing of it runs any more. stderr is the end of what the reviewer wrote there, on
 // one line, but for what is no reason of a failure.
-func (c *reviewerCall) start(ctx context.Context, flags [][]string, note func(step)) (
+func (c *reviewerCall) start(ctx context.Context, note func(step)) (
 	stream *reviewStream, stderr string, err error,
 ) {
 	running, stop := context.WithCancel(ctx)
@@ -167,7 +149,7 @@ func (c *reviewerCall) start(ctx context.Context, flags [][]string, note func(st
 		time.AfterFunc(resultGrace, func() { defer exitOnPanic(); stop() })
 	})
 	complaints := &tail{limit: 2000}
-	cmd := exec.Command(c.claude, slices.Concat(flags...)...)
+	cmd := exec.Command(c.claude, slices.Concat(c.flags()...)...)
 	cmd.Dir, cmd.Env = c.dir, c.env
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(c.input), stream, complaints
 	if err = runGuarded(running, cmd); cmd.Process == nil {

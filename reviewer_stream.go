@@ -103,7 +103,7 @@ func (s *reviewStream) read(line []byte) {
 
 // takeResult takes the result of a turn. There are several where the reviewer has started something in the
 // background: Claude Code wakes it when that ends. The results of all turns come once the subagents have
-// ended; beside a command each comes at once (2.1.200, 2.1.280, 2.1.332). So a reviewer that has only spoken
+// ended; beside a command each comes at once (2.1.280, 2.1.332). So a reviewer that has only spoken
 // may be waiting for what it has started, and one that has given its verdict takes nothing back with words.
 func (s *reviewStream) takeResult(result *resultLine) {
 	for _, denial := range result.costs.Denials {
@@ -146,7 +146,7 @@ type contentBlock struct {
 	Said  json.RawMessage `json:"content"`
 }
 
-// refusals are the beginnings of what Claude Code answers to a call that it refuses (2.1.200 to 2.1.330).
+// refusals are the beginnings of what Claude Code answers to a call that it refuses (2.1.280 to 2.1.332).
 var refusals = []string{"Permission to use ", "<tool_use_error>File is in a directory that is denied ",
 	"<tool_use_error>InputValidationError", "<tool_use_error>Error: No such tool available"}
 

@@ -293,24 +293,18 @@ func TestStreamNotice(t *testing.T) {
 }
 
 // The reviewer's settings, which stand in for what the user's allow: no edit anywhere and nothing by Claude Code's own sandbox,
-// a copy or none; from 2.1.329 on nothing written in that sandbox to a directory that the reviewer works in.
+// a copy or none, and nothing written in that sandbox to a directory that the reviewer works in.
 func TestReviewersSettings(t *testing.T) {
-	const closed = `,"Edit(//tree/**)","Edit(//project/**)","Edit(//other/**)"`
-	for _, test := range []struct{ version, command, denied, excluded string }{
-		{"2.1.200", "/bin/ccc try", "", `,"excludedCommands":["/bin/ccc try:*"]`},
-		{"2.1.328", "", "", ""},
-		{"2.1.329", "/bin/ccc try", closed, `,"excludedCommands":["/bin/ccc try:*"]`},
-		{"", "", closed, ""},
-	} {
-		o := &reviewerCall{dir: "/tree", addDirs: []string{"/project", "/other"}, version: test.version, tryCommand: test.command}
+	for command, excluded := range map[string]string{"/bin/ccc try": `,"excludedCommands":["/bin/ccc try:*"]`, "": ""} {
+		o := &reviewerCall{dir: "/tree", addDirs: []string{"/project", "/other"}, tryCommand: command}
 		settings := ""
 		for _, f := range o.flags() {
 			if f[0] == "--settings" {
 				settings = f[1]
 			}
 		}
-		expectIn(t, test.version, settings, `"deny":["Edit(//**/*)"`+test.denied+`]`, `"disableAllHooks":true`,
-			`"sandbox":{"allowUnsandboxedCommands":false,"autoAllowBashIfSandboxed":false`+test.excluded+`}`)
+		expectIn(t, command, settings, `"deny":["Edit(//**/*)","Edit(//tree/**)","Edit(//project/**)","Edit(//other/**)"]`, `"disableAllHooks":true`,
+			`"sandbox":{"allowUnsandboxedCommands":false,"autoAllowBashIfSandboxed":false`+excluded+`}`)
 	}
 }
 
@@ -319,10 +313,10 @@ func TestOlderThan(t *testing.T) {
 		version, other string
 		want           bool
 	}{
-		{"2.1.199", "2.1.200", true}, {"2.1.200", "2.1.200", false}, {"2.1.201", "2.1.200", false}, {"2.1.99", "2.1.200", true},
-		{"2.2.0", "2.1.200", false}, {"2.0.999", "2.1.200", true}, {"3.0.0", "2.1.200", false}, {"1.9.500", "2.1.200", true},
-		{"2.1.331-dev.7", "2.1.331", false}, {"2.1.331-dev.7", "2.1.332", true}, {"2.1.199-dev.20261124", "2.1.200", true},
-		{"", "2.1.200", false}, {"2.1.9999", "2.2.0", true}, {"2.2.0", "2.1.9999", false}, {"3.0.0", "2.9999.9999", false},
+		{"2.1.279", "2.1.280", true}, {"2.1.280", "2.1.280", false}, {"2.1.281", "2.1.280", false}, {"2.1.99", "2.1.280", true},
+		{"2.2.0", "2.1.280", false}, {"2.0.999", "2.1.280", true}, {"3.0.0", "2.1.280", false}, {"1.9.500", "2.1.280", true},
+		{"2.1.331-dev.7", "2.1.331", false}, {"2.1.331-dev.7", "2.1.332", true}, {"2.1.279-dev.20261124", "2.1.280", true},
+		{"", "2.1.280", false}, {"2.1.9999", "2.2.0", true}, {"2.2.0", "2.1.9999", false}, {"3.0.0", "2.9999.9999", false},
 	} {
 		expectIs(t, test.version+" older than "+test.other, olderThan(test.version, test.other), test.want)
 	}

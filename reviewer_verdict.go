@@ -73,7 +73,7 @@ func (r *resultLine) judge() (decided verdict, feedback string, err error) {
 }
 
 // isOfNoTurn reports whether the result is of a prompt that reached no model, as in a fork of a session with
-// a background task, which first submits that the task has stopped (from 2.1.200 on).
+// a background task, which first submits that the task has stopped.
 func (r *resultLine) isOfNoTurn() bool {
 	isEmpty := r.answerText() == "" && r.answerObject() == nil
 	return isEmpty && r.malformed == nil && !r.IsError && r.Turns != nil && *r.Turns == 0
@@ -202,7 +202,7 @@ func readDecision(object []byte, keys ...string) (decided verdict, feedback stri
 	return "", "", false
 }
 
-// saysNothing reports whether a text is empty, or a placeholder for an empty one (2.1.200 to 2.1.332).
+// saysNothing reports whether a text is empty, or a placeholder for an empty one (2.1.280, 2.1.332).
 func saysNothing(text string) bool {
 	placeholders := []string{"", "(no content)", noResponse, "None"}
 	return slices.Contains(placeholders, strings.TrimSpace(text))

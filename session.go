@@ -102,7 +102,7 @@ func (s *sessionState) countReview(limit int) int {
 
 // limitUnder returns how many reviews a request has if blockCapVariable has that value: limit, or fewer if
 // Claude Code would end the turn by force before. Claude Code takes 8 for a value without a number, and 0 for
-// no cap (2.1.200, 2.1.330).
+// no cap (2.1.280, 2.1.332).
 func limitUnder(limit int, blockCap string) int {
 	n := 8
 	_, _ = fmt.Sscanf(blockCap, "%d", &n) // like Claude Code, it reads the digits at the beginning

@@ -138,7 +138,7 @@ func readConversation(path string) (conversation, error) {
 		id = e.parent
 	}
 	slices.Reverse(w.requests)
-	if w.broken && len(w.requests) == 0 { // 2.1.200 and 2.1.280 may write the first prompt after its answer
+	if w.broken && len(w.requests) == 0 { // 2.1.280 may write the first prompt after its answer
 		return w.conversation, fmt.Errorf("%s lacks the beginning of the conversation", path)
 	}
 	return w.conversation, nil
@@ -375,7 +375,7 @@ func (t *transcript) line(line []byte) {
 
 // originOf returns the id of the entry from which the user's words in placed hang where they are not on the
 // chain: the first entry of the agent's message that they interrupted, or whose call they answered. Of calls
-// made at once the results of all but one hang beside the chain (2.1.200, 2.1.331).
+// made at once the results of all but one hang beside the chain (2.1.280, 2.1.331).
 func originOf(id string, placed, parent placedEntry) string {
 	switch {
 	case placed.kind == agentSpoke && parent.kind != agentSpoke:

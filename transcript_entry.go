@@ -54,12 +54,12 @@ type transcriptEntry struct {
 	LogicalParentUUID string      `json:"logicalParentUuid"` // across a compaction
 	Version           string      `json:"version"`
 	SessionID         string      `json:"sessionId"`
-	WrittenIn         string      `json:"session_id"` // in a fork the session it was copied from (2.1.280 on)
+	WrittenIn         string      `json:"session_id"` // in a fork the session it was copied from
 	Timestamp         string      `json:"timestamp"`
 	IsSidechain       bool        `json:"isSidechain"`
 	IsMeta            bool        `json:"isMeta"`
 	IsCompactSummary  bool        `json:"isCompactSummary"`
-	UserFeedback      string      `json:"userFeedback"` // with which the user refused a call (2.1.280 on)
+	UserFeedback      string      `json:"userFeedback"` // with which the user refused a call
 	ToolUseResult     toolResult  `json:"toolUseResult"`
 	PromptSource      string      `json:"promptSource"`
 	WakeupSource      string      `json:"wakeupSource"` // what woke Claude Code, such as a schedule
@@ -125,7 +125,7 @@ type toolResult struct {
 	Answers       map[string]string
 	Annotations   map[string]struct{ Notes string } // by question: what the user added to a choice (2.1.331)
 	Plan          string
-	PlanWasEdited bool // by the user, who then approved it (2.1.331), or perhaps by nobody (2.1.200)
+	PlanWasEdited bool // by the user, who then approved it (2.1.280, 2.1.331)
 }
 
 func (r *toolResult) UnmarshalJSON(raw []byte) error {

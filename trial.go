@@ -90,7 +90,7 @@ func (t *trial) run(ctx context.Context, notice func()) error {
 	cmd := exec.Command(t.claude, t.command()...)
 	cmd.Dir = dir
 	cmd.Env = setEnv(t.env, trialVariable, answer, "PWD", dir,
-		// Behind a proxy that does not answer a login takes up to 60 s without it (2.1.200).
+		// Behind a proxy that does not answer a login takes up to 60 s without it.
 		"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1", "DISABLE_AUTOUPDATER", "1")
 	output, complaints := &tail{limit: 4000}, &tail{limit: 4000}
 	cmd.Stdout, cmd.Stderr = output, complaints
@@ -137,7 +137,7 @@ func (t *trial) run(ctx context.Context, notice func()) error {
 }
 
 // trialCall is a call of a local command, which asks no API. Before it the SessionStart hooks of the user's
-// settings run, and neither Setup hooks nor MCP servers (2.1.200, 2.1.280, 2.1.332). An unknown command would
+// settings run, and neither Setup hooks nor MCP servers (2.1.280, 2.1.332). An unknown command would
 // go to the model.
 var trialCall = []string{"-p", "--strict-mcp-config", "--setting-sources", "user", "--no-session-persistence"}
 
