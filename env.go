@@ -25,7 +25,6 @@ const (
 	providerVariable   = "CCC_PROVIDER"        // the session's provider
 	cacheVariable      = "CCC_CACHE"           // set if reviews may use the session's prompt cache
 	addDirsVariable    = "CCC_ADD_DIRS"        // the session's --add-dir directories, one on each line
-	modelVariable      = "CCC_MODEL"           // by which word the session has its model: see chosenModel
 	tryVariable        = "CCC_TRY_TIMELINE"    // DIR/SESSION/REVIEW that a reviewer's ccc try records for
 	trialVariable      = "CCC_TRIAL"           // in a trial of the hooks, the file that answers it: trial.go
 	triedVariable      = "CCC_TRIED"           // the mark of a trial that the session's start puts back

@@ -213,7 +213,7 @@ func (l *launch) planSupervision() error {
 		return err
 	}
 	l.env = setEnv(cacheEnv(l.env, supervisor, l.sources, l.args), supervisorVariable, "1",
-		launchVariable, launchToken(), modelVariable, chosenModel(l.sources, l.env, l.args))
+		launchVariable, launchToken())
 	if lookupEnv(l.env, blockCapVariable) == "" && !supervisor.Observe { // which blocks no stop
 		l.env = setEnv(l.env, blockCapVariable, strconv.Itoa(supervisor.MaxIterations))
 	}

@@ -4,10 +4,7 @@ package main
 // docs/cost.md has the figures. Whether the cache serves is not foretold: a first review that asks with it
 // shows.
 
-import (
-	"cmp"
-	"slices"
-)
+import "slices"
 
 // cacheLeast is the size of the agent's last request, in tokens, from which on its prompt cache pays.
 const cacheLeast = 40_000
@@ -22,7 +19,7 @@ func sharesCache(
 		return *forced
 	}
 	configured := config.Supervisor.Model
-	hasAgentsModel := configured == "" || configured == cmp.Or(request.modelID, request.model)
+	hasAgentsModel := configured == "" || configured == request.model
 	hasMissed := func(r review) bool { return r.CacheMissed }
 	return launched && env.get(cacheVariable) != "" && request.context >= cacheLeast && hasAgentsModel &&
 		!slices.ContainsFunc(past.Reviews, hasMissed)

@@ -31,7 +31,7 @@ func withoutLaunch(env []string) []string {
 	if lookupEnv(env, providerVariable) != "" {
 		env = slices.DeleteFunc(slices.Clone(env), isAPIVariable)
 	}
-	return setEnv(env, providerVariable, "", addDirsVariable, "", modelVariable, "")
+	return setEnv(env, providerVariable, "", addDirsVariable, "")
 }
 
 // reviewerEnv returns the environment of a reviewer: env, a session's, without the variables that tie a

@@ -477,7 +477,7 @@ func TestSharesCache(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Setenv(cacheVariable, strings.TrimPrefix(cmp.Or(c.left, "1"), "-"))
 			request, past := reviewRequest{}, &history{Reviews: []review{{outcome: outcome{CacheMissed: c.missed}}, {}}}
-			request.model, request.modelID, request.context = "m", c.id, cmp.Or(c.context, 100_000)
+			request.model, request.context = cmp.Or(c.id, "m"), cmp.Or(c.context, 100_000)
 			config := &configuration{Supervisor: supervisorConfig{Model: c.model, KeepCache: c.forced}}
 			expectIs(t, "shares", sharesCache(config, &request, past, c.launched, os.Environ()), c.want)
 		})

@@ -53,7 +53,6 @@ func TestRealClientModel(t *testing.T) {
 	const ofThree = `"ANTHROPIC_DEFAULT_OPUS_MODEL":"glm-5","ANTHROPIC_DEFAULT_SONNET_MODEL":"glm-4.7"`
 	for _, test := range []struct {
 		name, args, env, settings, file, provider string
-		since                                     string // the first client that has it so
 	}{
 		{name: "default"},
 		{name: "flag_name", args: "--model claude-sonnet-4-5"},
@@ -91,11 +90,10 @@ func TestRealClientModel(t *testing.T) {
 		{name: "agent_settings", settings: `{"model":"haiku"}`, args: "--agent dev"},
 		{name: "agent_and_flag", args: "--agent dev --model haiku"},
 		{name: "opusplan", args: "--model opusplan"},
-		{name: "opusplan_planning", args: "--model opusplan --permission-mode plan", since: "2.1.270"},
+		{name: "opusplan_planning", args: "--model opusplan --permission-mode plan"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			// Before test.since the transcript does not tell.
-			forSince(t, test.since, modelScript, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
+			forClients(t, modelScript, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
 				box.vars = append(box.vars, strings.Fields(test.env)...)
 				for agent, model := range map[string]string{"dev": "sonnet", "long": "sonnet[1m]"} {
 					box.write("../work/.claude/agents/"+agent+".md", 0o600,
@@ -164,11 +162,16 @@ func TestRealClientModelSwitched(t *testing.T) {
 // A session that goes on has the model that it had, or the one that it is given; so has the reviewer.
 func TestRealClientModelResumed(t *testing.T) {
 	beside(t)
-	for name, args := range map[string]string{"as_it_was": "", "with_another": "--model sonnet[1m]"} {
+	for name, args := range map[string]string{
+		"as_it_was": "", "with_another": "--model sonnet[1m]", "compacted": "", "fork_of_compacted": "--fork-session",
+	} {
 		t.Run(name, func(t *testing.T) {
 			forClients(t, modelScript, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
 				print := []string{"-p", "--output-format", "stream-json", "--verbose"}
 				box.run(60*time.Second, "hello", append([]string{"claude", "--model", "haiku"}, print...)...)
+				if strings.Contains(name, "compacted") {
+					box.run(60*time.Second, "/compact", append([]string{"claude", "--model", "haiku", "--continue"}, print...)...)
+				}
 				command := slices.Concat([]string{"ccc", "--supervisor", "--"}, print, []string{"--continue"}, strings.Fields(args))
 				if got := box.run(60*time.Second, "go on", command...); got.code != 0 {
 					t.Errorf("got %+v", got)
@@ -182,10 +185,9 @@ func TestRealClientModelResumed(t *testing.T) {
 // The model is the session's also where no launch of ccc's has seen how it was chosen.
 func TestRealClientModelUnsupervised(t *testing.T) {
 	beside(t)
-	// An older client's transcript does not tell of a long context.
-	for model, since := range map[string]string{"haiku": "", "sonnet[1m]": "2.1.270"} {
+	for _, model := range []string{"haiku", "sonnet[1m]"} {
 		t.Run(model, func(t *testing.T) {
-			forSince(t, since, modelScript, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
+			forClients(t, modelScript, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
 				box.launch() // the hooks are there
 				tty := box.open("claude", "--model", model)
 				tty.prompt("/supervisor on")

@@ -85,10 +85,7 @@ func (s *supervision) review(ctx context.Context, r review, request reviewReques
 		s.log("no look at the working tree", "error", judged.Unseen)
 	}
 	r.Seen, r.Change, r.NoCopy, r.Way = judged.look, judged.listedPaths(), request.noCopy, "own"
-	r.Model = cmp.Or(s.config.Supervisor.Model, lookupEnv(call.env, "ANTHROPIC_MODEL"))
-	if s.hasSessionsProvider() {
-		r.Model = cmp.Or(s.config.Supervisor.Model, request.modelID, request.model)
-	}
+	r.Model = cmp.Or(call.config.Model, lookupEnv(call.env, "ANTHROPIC_MODEL"))
 	if call.shares {
 		r.Way = "cache"
 	}
@@ -300,8 +297,8 @@ func (s *supervision) plan(
 		}
 	}
 	ofSession := s.hasSessionsProvider()
-	if ofSession { // another does not know the session's model
-		c.config.Model = cmp.Or(c.config.Model, s.sessionModel(request.conversation))
+	if ofSession { // another does not know the session's model, and a fork may have another (2.1.280, 2.1.332)
+		c.config.Model = cmp.Or(c.config.Model, request.model)
 	}
 	c.shares = sharesCache(s.config, request, s.past, s.launched && ofSession, s.dirs.env)
 	request.offerCopy(ctx, c, s.dirs.self)
@@ -313,22 +310,6 @@ func (s *supervision) plan(
 func (s *supervision) hasSessionsProvider() bool {
 	reviewers := s.config.Supervisor.Provider // by hand only the state has the session's: withoutLaunch
 	return reviewers == "" || reviewers == cmp.Or(s.dirs.env.get(providerVariable), s.state.Provider)
-}
-
-// sessionModel returns the session's model as --model takes it, which a fork has to be given: by itself it
-// has another, or no long context, where a flag, a mapped alias or no choice decided (2.1.200 to 2.1.332).
-// If the transcript does not have it, it is the word by which it was chosen. Without a launch that is not
-// known, "".
-func (s *supervision) sessionModel(talk conversation) string {
-	switch {
-	case talk.modelID != "":
-		return talk.modelID
-	case !s.launched:
-		return ""
-	case talk.switched: // Claude Code writes the choice into the user's settings
-		return readSources(s.dirs, s.config, nil)[1].values[modelKey]
-	}
-	return s.dirs.env.get(modelVariable)
 }
 
 // environment returns the reviewer's environment. The error is of a provider that something overrides: the

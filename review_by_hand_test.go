@@ -180,8 +180,8 @@ func TestByHandTerminal(t *testing.T) {
 		want []string
 		not  []string
 	}{
-		"left by a session": {"CCC_PROVIDER=kimi ANTHROPIC_BASE_URL=http://127.0.0.1:9 ANTHROPIC_AUTH_TOKEN=t CCC_CACHE=line CCC_MODEL=m",
-			nil, []string{"CCC_PROVIDER", "ANTHROPIC_", "CCC_CACHE", "CCC_MODEL"}},
+		"left by a session": {"CCC_PROVIDER=kimi ANTHROPIC_BASE_URL=http://127.0.0.1:9 ANTHROPIC_AUTH_TOKEN=t CCC_CACHE=line",
+			nil, []string{"CCC_PROVIDER", "ANTHROPIC_", "CCC_CACHE"}},
 		"the user's own": {"ANTHROPIC_API_KEY=k", []string{"\nANTHROPIC_API_KEY=k\n"}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -344,8 +344,7 @@ func TestNoWorktree(t *testing.T) {
 	expectIn(t, "the request", box.read("../fake/reviewer-1.stdin"), "Agent 的当前目录："+box.work)
 }
 
-// The session's directories go to the reviewer, and its model: the newest of which the transcript tells, else the word of the
-// launch, which another session's is not.
+// The session's directories go to the reviewer, and its model: the newest of which the transcript tells.
 func TestSessionsModelAndDirectories(t *testing.T) {
 	box := newHookBox(t)
 	for _, name := range []string{"../launch", "../typed"} {
@@ -1014,15 +1013,12 @@ func TestHookPlanned(t *testing.T) {
 	for _, test := range []struct {
 		name, tree, own, current, known, model string // own, current, known: the provider of ccc.json, the session, its state
 		id                                     string // of the model, in the transcript
-		switched, unlaunched                   bool
+		unlaunched                             bool
 		want                                   string // of the model
 	}{
 		{name: "the transcript's", id: "m[1m]", want: "m[1m]"},
-		{name: "the transcript's, switched", id: "m[1m]", switched: true, want: "m[1m]"},
 		{name: "the transcript's, not launched", id: "m[1m]", unlaunched: true, want: "m[1m]"},
-		{name: "the launch's", want: "launched"},
-		{name: "the launch's, switched", switched: true, want: "saved"},
-		{name: "not launched", unlaunched: true, want: ""},
+		{name: "of none", want: ""},
 		{name: "in a worktree", tree: "tree", id: "m", want: "m"},
 		{name: "ccc.json's", id: "m", model: "chosen", want: "chosen"},
 		{name: "another provider's", id: "m", own: "b", want: ""},
@@ -1036,13 +1032,10 @@ func TestHookPlanned(t *testing.T) {
 		h.config.Supervisor.Try, h.config.Supervisor.Model, h.config.Supervisor.Provider = false, test.model, test.own
 		h.config.Providers = map[string]*provider{"b": {name: "b", Env: map[string]envText{"ANTHROPIC_BASE_URL": "https://b"}}}
 		h.launched = !test.unlaunched
-		check(t, os.WriteFile(h.dirs.settingsFile(), []byte(`{"model":"saved"}`), 0o600))
 		h.state.Provider = test.known
-		h.dirs.env = setEnv(h.dirs.env, modelVariable, "launched")
 		h.dirs.env = setEnv(h.dirs.env, providerVariable, test.current)
 		request := reviewRequest{project: h.project, tree: at(cmp.Or(test.tree, "project"))}
-		request.version, request.model, request.conversation.dirs = "2.1.330", "answering", []string{at("typed"), at("added")}
-		request.modelID, request.switched = test.id, test.switched
+		request.version, request.model, request.conversation.dirs = "2.1.330", test.id, []string{at("typed"), at("added")}
 		plan, err := h.plan(ctx, "judge it", &request)
 		check(t, err)
 		expectIs(t, test.name+": the model", plan.config.Model, test.want)

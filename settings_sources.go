@@ -49,7 +49,6 @@ var managedSettings = map[string]string{
 const (
 	helperKey  = "apiKeyHelper"  // a program whose output Claude Code sends as key and as token
 	primaryKey = "primaryApiKey" // the key of a login to the Console
-	modelKey   = "model"
 )
 
 // managedFiles returns the administrator's files.
@@ -151,7 +150,7 @@ func sourceOf(name, prefix string, text []byte, err error) settingsSource {
 			s.values[key] = raw
 		}
 	}
-	for _, key := range []string{helperKey, primaryKey, modelKey} {
+	for _, key := range []string{helperKey, primaryKey} {
 		if raw := members[key]; raw != nil && string(raw) != "null" {
 			var value envText
 			_ = value.UnmarshalJSON(raw)

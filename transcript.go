@@ -180,8 +180,7 @@ func (w *walk) add(e placedEntry, beside []userRequest) {
 		w.escFollows = w.escFollows && (isOfCalls || e.kind == toolAnswered && w.nextKind == userInterrupted)
 		w.nextKind = e.kind
 	}
-	w.model, w.context = cmp.Or(w.model, e.model), cmp.Or(w.context, e.context)
-	w.modelID = cmp.Or(w.modelID, e.modelID)
+	w.context = cmp.Or(w.context, e.context)
 	w.callsTool = w.callsTool || e.calls
 	switch {
 	case e.kind == agentSpoke:
@@ -191,7 +190,6 @@ func (w *walk) add(e placedEntry, beside []userRequest) {
 		w.escFollows, w.escStops, w.interruptedPast = true, !w.typedWhileWorking, w.interrupted
 	case e.said != nil && e.said.isCommand && !w.agentSpeaksNext: // it called no agent
 		w.addDir(*e.said)
-		w.switched = w.switched || strings.HasPrefix(e.said.words, "/model")
 	case e.said != nil:
 		w.takeRequest(*e.said)
 	case e.kind == clientPrompted:
@@ -298,10 +296,8 @@ type placedEntry struct {
 	origin  string       // see originOf
 	said    *userRequest // the user's words, nil without any
 	kind    entryKind
-	model   string // of an answer
-	modelID string // see transcriptEntry
-	context int    // how many tokens the request had that it answers
-	calls   bool   // it calls a tool
+	context int  // how many tokens the request had that it answers
+	calls   bool // it calls a tool
 }
 
 func readTranscript(path string) (*transcript, error) {
@@ -330,6 +326,7 @@ func (t *transcript) line(line []byte) {
 		return
 	}
 	t.version, t.cwd = cmp.Or(e.Version, t.version), cmp.Or(e.Cwd, t.cwd)
+	t.model = cmp.Or(e.Attachment.Identity.ModelID, t.model)
 	if e.WrittenIn != "" && e.WrittenIn != e.SessionID {
 		t.original = e.WrittenIn
 	}
@@ -339,7 +336,6 @@ func (t *transcript) line(line []byte) {
 	isUser, isAgent := e.Type == "user", e.Type == "assistant"
 	preserved := e.CompactMetadata.PreservedSegment.TailUUID
 	placed := placedEntry{parent: cmp.Or(preserved, e.ParentUUID, e.LogicalParentUUID)}
-	placed.modelID = e.Attachment.Identity.ModelID
 	parent := t.entries[placed.parent]
 	if isResult && isUser {
 		placed.kind, placed.said = toolAnswered, e.answer()
@@ -357,7 +353,6 @@ func (t *transcript) line(line []byte) {
 		placed.kind, placed.calls = agentSpoke, strings.Contains("\n"+string(e.Message.Content), "\n"+toolUse)
 	}
 	if isAgent && e.Message.Model != "<synthetic>" { // Claude Code's own error messages are of that model
-		placed.model = e.Message.Model
 		placed.context = e.Message.Usage.freshInput() + e.Message.Usage.CacheRead
 	}
 	origin := originOf(e.UUID, placed, parent)

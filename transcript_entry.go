@@ -75,7 +75,7 @@ type transcriptEntry struct {
 		Prompt   blockText   `json:"prompt"`
 		Origin   entryOrigin `json:"origin"`
 		Identity struct {
-			ModelID string `json:"modelId"` // of type model: which one is at work from here on
+			ModelID string `json:"modelId"` // of type model: the one at work from here on (2.1.280, 2.1.332)
 		} `json:"identity"`
 	} `json:"attachment"`
 	CompactMetadata struct {

@@ -34,7 +34,7 @@ func agentLine(id, parent, words string) string {
 	return entryLine(id, parent, "assistant", `"message":{"model":"claude-1","role":"assistant","content":[{"type":"text","text":`+string(encodeJSON(words))+`}]}`)
 }
 
-// modelLine is what Claude Code writes where the agent begins to work with a model (2.1.270 on).
+// modelLine is what Claude Code writes where the agent begins to work with a model.
 func modelLine(id, parent, model string) string {
 	return entryLine(id, parent, "attachment", `"attachment":{"type":"model","identity":{"modelId":"`+model+`"}}`)
 }
@@ -556,7 +556,7 @@ func TestTranscriptStart(t *testing.T) {
 	expectIs(t, "of no file", transcriptStart(path+".gone"), "")
 }
 
-// Model, context, version and directory are those of the newest entry that has them.
+// Context, version and directory are those of the newest entry that has them.
 func TestTranscriptNewest(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.jsonl")
 	lines := userLine("1", "", "fix it")
@@ -567,51 +567,38 @@ func TestTranscriptNewest(t *testing.T) {
 	check(t, os.WriteFile(path, []byte(lines+"\n"+`{"type":"mode"}`), 0o600))
 	got, err := readConversation(path)
 	check(t, err)
-	if got.model != "new" || got.context != 112 || got.version != "2.1.3" || got.cwd != "/3" {
-		t.Errorf("model %q, context %d, version %q, directory %q", got.model, got.context, got.version, got.cwd)
+	if got.context != 112 || got.version != "2.1.3" || got.cwd != "/3" {
+		t.Errorf("context %d, version %q, directory %q", got.context, got.version, got.cwd)
 	}
 }
 
-// Which model is asked, as --model takes it, an entry says, and the newest on the chain counts. /model may have chosen
-// another, as long as it calls no agent.
+// The model is the one of which Claude Code has written last that it is at work.
 func TestTranscriptModel(t *testing.T) {
-	command := func(id, parent, words string) string {
-		name, args, _ := strings.Cut(words, " ")
-		return userLine(id, parent, "<command-name>"+name+"</command-name><command-args>"+args+"</command-args>")
-	}
+	done := agentLine("3", "2", "done")
 	for name, test := range map[string]struct {
-		lines    []string
-		id       string
-		switched bool
+		lines []string
+		want  string
 	}{
-		"no entry": {[]string{userLine("1", "", "go"), agentLine("2", "1", "done")}, "", false},
-		"one":      {[]string{modelLine("1", "", "a[1m]"), userLine("2", "1", "go"), agentLine("3", "2", "done")}, "a[1m]", false},
+		"of none": {[]string{userLine("2", "", "go"), done}, ""},
+		"one":     {[]string{modelLine("1", "", "a[1m]"), userLine("2", "1", "go"), done}, "a[1m]"},
 		"the newest": {[]string{
-			modelLine("1", "", "a"), userLine("2", "1", "go"), agentLine("3", "2", "done"),
+			modelLine("1", "", "a"), userLine("2", "1", "go"), done,
 			modelLine("4", "3", "b"), userLine("5", "4", "go"), agentLine("6", "5", "done"),
-		}, "b", false},
-		"one taken back": {[]string{
-			modelLine("1", "", "a"), userLine("2", "1", "go"), agentLine("3", "2", "done"),
+		}, "b"},
+		"chosen behind what was taken back": {[]string{
+			modelLine("1", "", "a"), userLine("2", "1", "go"), done,
 			modelLine("4", "3", "b"), userLine("5", "4", "no"), userLine("6", "3", "on"), agentLine("7", "6", "done"),
-		}, "a", false},
+		}, "b"},
 		"a subagent's": {[]string{
 			modelLine("1", "", "a"), userLine("2", "1", "go"),
-			strings.Replace(modelLine("3", "2", "b"), `"attachment":{`, `"isSidechain":true,"attachment":{`, 1),
-			agentLine("4", "2", "done"),
-		}, "a", false},
-		"switched": {[]string{
-			userLine("1", "", "go"), agentLine("2", "1", "done"), command("3", "2", "/model opus"),
-			userLine("4", "3", "go"), agentLine("5", "4", "done"),
-		}, "", true},
-		"switched in menu": {[]string{command("1", "", "/model"), userLine("2", "1", "go"), agentLine("3", "2", "done")}, "", true},
-		"another command":  {[]string{command("1", "", "/compact"), userLine("2", "1", "go /model"), agentLine("3", "2", "done")}, "", false},
+			strings.Replace(modelLine("4", "2", "b"), `"attachment":{`, `"isSidechain":true,"attachment":{`, 1), done,
+		}, "a"},
 	} {
 		path := filepath.Join(t.TempDir(), "x.jsonl")
 		check(t, os.WriteFile(path, []byte(strings.Join(test.lines, "\n")), 0o600))
 		got, err := readConversation(path)
 		check(t, err)
-		expectIs(t, name+": the model", got.modelID, test.id)
-		expectIs(t, name+": switched", got.switched, test.switched)
+		expectIs(t, name+": the model", got.model, test.want)
 	}
 }
 
