@@ -18,8 +18,7 @@ import (
 // pages are what people read about ccc, each in English and in Chinese.
 var pages = [][2]string{
 	{"README.md", "README-CN.md"}, {"docs/guide.md", "docs/guide-CN.md"}, {"docs/cost.md", "docs/cost-CN.md"},
-	{"docs/benchmarks.md", "docs/benchmarks-CN.md"}, {"docs/comparison.md", "docs/comparison-CN.md"},
-	{"docs/versions.md", "docs/versions-CN.md"},
+	{"docs/comparison.md", "docs/comparison-CN.md"},
 }
 
 // manuals are README and guide, of which each command is run.

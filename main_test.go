@@ -9,7 +9,6 @@ import (
 	"io/fs"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"reflect"
 	"regexp"
 	"slices"
@@ -114,7 +113,6 @@ func TestMain(m *testing.M) {
 	}
 	code := m.Run()
 	removeTree(made) // what a killed copy leaves may be closed
-	fmt.Print(&results)
 	os.Exit(code)
 }
 
@@ -314,63 +312,6 @@ func TestParse(t *testing.T) {
 			t.Errorf("%s %s: %s, %v, want %s", test.command.name(), test.line, got, err, test.want)
 		}
 	}
-}
-
-// The table of versions is the result of a whole run: each test, each version, and nothing failed.
-func TestVersionsListed(t *testing.T) {
-	t.Parallel()
-	versions, err := pinnedClients()
-	check(t, err)
-	for _, page := range []string{"docs/versions.md", "docs/versions-CN.md"} {
-		text := readPage(t, page)
-		if !strings.Contains(text, "\n| | "+strings.Join(versions, " | ")+" |\n") || strings.Contains(text, "✗") {
-			t.Errorf("%s: the table is not that of %q", page, versions)
-		}
-		tests := realClientTests(t)
-		for _, test := range tests {
-			if !strings.Contains(text, "\n| "+inWords(test)+" | ") {
-				t.Errorf("%s: the table lacks %q", page, inWords(test))
-			}
-		}
-		if rows := strings.Count(text, " ✓ |\n"); rows != len(tests) {
-			t.Errorf("%s: %d rows for %d tests", page, rows, len(tests))
-		}
-	}
-}
-
-// Each client plays a row of each table, whichever row comes first: else the table of versions would be another each time.
-func TestRowsPlayed(t *testing.T) {
-	t.Parallel()
-	old, middle, newest := realClient{version: "1"}, realClient{version: "2"}, realClient{version: "3"}
-	all := []realClient{old, middle, newest}
-	var rows rowsPlayed
-	for _, step := range []struct {
-		test          string
-		clients, want []realClient
-	}{
-		{"Nested/wrapped", []realClient{newest}, []realClient{newest}},
-		{"Nested/plain", all, all},
-		{"Nested/other", all, []realClient{old, newest}},
-		{"Model/since_2", []realClient{middle, newest}, []realClient{middle, newest}},
-		{"Model/default", all, []realClient{old, newest}},
-		{"Loop", all, all},
-	} {
-		expectEqual(t, step.test, rows.players(step.test, step.clients), step.want)
-	}
-}
-
-// realClientTests lists the tests that TestRealClient selects, without that part
-// of their names.
-func realClientTests(t *testing.T) (tests []string) {
-	files, _ := filepath.Glob("*_test.go")
-	for _, file := range files {
-		text, err := os.ReadFile(file)
-		check(t, err)
-		for _, match := range regexp.MustCompile(`(?m)^func TestRealClient(\w+)`).FindAllSubmatch(text, -1) {
-			tests = append(tests, string(match[1]))
-		}
-	}
-	return tests
 }
 
 // An error is told with its hint, on lines of its own, and ends ccc with its code; one that is no text ends it without a word.

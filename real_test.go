@@ -1,10 +1,9 @@
 package main
 
 // The Claude Codes that the tests of ccc on the real client run on, installed
-// from npm where they are not there yet, and the table of the results.
+// from npm where they are not there yet.
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -15,7 +14,6 @@ import (
 	"sync"
 	"testing"
 	"time"
-	"unicode"
 )
 
 // realClient is an installed Claude Code.
@@ -61,11 +59,10 @@ var listedClients = sync.OnceValues(func() (clients []realClient, err error) {
 		if err != nil || !found {
 			return nil, fmt.Errorf("%s --version: %q, %v", path, out, err)
 		}
-		if slices.Contains(results.versions, version) {
-			continue // latest is in the list by its number, too
+		isListed := func(c realClient) bool { return c.version == version } // latest may be in the list by its number, too
+		if !slices.ContainsFunc(clients, isListed) {
+			clients = append(clients, realClient{path, version})
 		}
-		clients = append(clients, realClient{path, version})
-		results.versions = append(results.versions, version)
 	}
 	return clients, nil
 })
@@ -127,78 +124,6 @@ func npm(args ...string) (answer string, err error) {
 	return lines[len(lines)-1], nil
 }
 
-// results are what the tests came to, client by client.
-var results resultTable
-
-type resultTable struct {
-	mu       sync.Mutex
-	tests    []string
-	versions []string             // as listed
-	cells    map[[2]string]string // by test and version; blank is what did not run
-}
-
-// note adds what test, with its subtests, came to on that version.
-func (r *resultTable) note(test, version string, passed bool) {
-	test, _, _ = strings.Cut(strings.TrimPrefix(test, "TestRealClient"), "/")
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.cells == nil {
-		r.cells = map[[2]string]string{}
-	}
-	if !slices.Contains(r.tests, test) {
-		r.tests = append(r.tests, test)
-	}
-	if cell := [2]string{test, version}; !passed {
-		r.cells[cell] = "✗"
-	} else {
-		r.cells[cell] = cmp.Or(r.cells[cell], "✓")
-	}
-}
-
-// String returns the table as docs/versions.md has it, "" without results.
-func (r *resultTable) String() string {
-	if len(r.tests) == 0 {
-		return ""
-	}
-	var text strings.Builder
-	fmt.Fprintf(&text, "| | %s |\n|---|%s\n", strings.Join(r.versions, " | "), strings.Repeat("---|", len(r.versions)))
-	for _, test := range r.tests {
-		fmt.Fprintf(&text, "| %s |", inWords(test))
-		for _, version := range r.versions {
-			fmt.Fprintf(&text, " %s |", r.cells[[2]string{test, version}])
-		}
-		text.WriteByte('\n')
-	}
-	return text.String()
-}
-
-// inWords writes a name like TenRejections as ten rejections.
-func inWords(name string) string {
-	var text strings.Builder
-	for i, r := range name {
-		if i > 0 && unicode.IsUpper(r) {
-			text.WriteByte(' ')
-		}
-		text.WriteRune(unicode.ToLower(r))
-	}
-	return text.String()
-}
-
-// rows holds which client played a row of which test.
-var rows rowsPlayed
-
-type rowsPlayed struct{ byTestAndVersion sync.Map }
-
-// players returns those of clients, oldest first, that play that test, or that row of a test with a table. The oldest and the
-// newest play each row, a client between them plays one, whichever comes to it first.
-func (r *rowsPlayed) players(test string, clients []realClient) []realClient {
-	test, _, isRow := strings.Cut(test, "/")
-	return slices.DeleteFunc(slices.Clone(clients), func(c realClient) bool {
-		_, played := r.byTestAndVersion.LoadOrStore([2]string{test, c.version}, true)
-		return isRow && played && c != clients[0] && c != clients[len(clients)-1]
-	})
-}
-
 // forClients runs test on each client of the list, with a sandbox in which "ccc"
 // is the test binary and the agent and the reviewer follow s.
 func forClients(t *testing.T, s func() script, test func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI)) {
@@ -211,20 +136,10 @@ func forNewest(t *testing.T, s func() script, test func(t *testing.T, client rea
 	runOn(t, clients[len(clients)-1:], s, test)
 }
 
-// forSince is forClients for the clients from version on ("" is all of them).
-func forSince(
-	t *testing.T, version string, s func() script,
-	test func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI),
-) {
-	clients := slices.DeleteFunc(slices.Clone(realClients(t)), func(c realClient) bool { return olderThan(c.version, version) })
-	runOn(t, clients, s, test)
-}
-
-// runOn runs test on those of the clients that play it.
+// runOn runs test on these clients.
 func runOn(t *testing.T, clients []realClient, s func() script, test func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI)) {
-	for _, client := range rows.players(t.Name(), clients) {
+	for _, client := range clients {
 		t.Run(client.version, func(t *testing.T) {
-			t.Cleanup(func() { results.note(t.Name(), client.version, !t.Failed()) }) // after the sandbox has looked for what is left
 			box := newSandbox(t, client.path)
 			var api *scriptedAPI
 			if s != nil { // else the test has an API of its own
