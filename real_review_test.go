@@ -354,8 +354,7 @@ func (box *sandbox) mcpServer(program string) {
 	box.setSettings(`{"permissions":{"allow":["mcp__x"]}}`)
 }
 
-// The reviewer has the session's model and its directories, and finds the session where the agent has changed its own:
-// older versions look in the project directory only.
+// The reviewer has the session's model and its directories, and finds the session where the agent has changed its own.
 func TestRealClientModelAndDirectories(t *testing.T) {
 	forClients(t, nil, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
 		box.write("../other/far.txt", 0o600, "far away\n")

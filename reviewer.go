@@ -74,8 +74,8 @@ var askedTools = []string{"CronCreate", "CronDelete", "EnterWorktree", "ExitWork
 // reviewerSettings returns the settings of the reviewer's claude. No hook runs in it, ours included. No
 // tool of its own edits a file, whatever its permission mode and the user's rules are: Edit, Write and
 // NotebookEdit all heed Edit rules. Two slashes begin an absolute path; with one the rule does nothing. It
-// is //**/* since //** makes each sandboxed command fail (2.1.329, 2.1.332). A rule by path leaves the list of
-// tools as it is.
+// is //**/* since //** makes each sandboxed command fail (2.1.329, 2.1.332). A rule by path leaves the list
+// of tools as it is.
 //
 // The user may have Claude Code's own sandbox switched on. No copy can be made inside it, so command, unless
 // it is "", runs outside. All else stays inside, which allows it nothing. Nothing in there writes to the

@@ -36,7 +36,7 @@ type hookEntry struct {
 	Type    string `json:"type"`
 	Command string `json:"command"`
 	Timeout int    `json:"timeout"`                 // in seconds, after which Claude Code ends the hook
-	Message string `json:"statusMessage,omitempty"` // beside the spinner, of a question from 2.1.280 on
+	Message string `json:"statusMessage,omitempty"` // beside the spinner
 }
 
 // wantedHooks returns the groups that call command, for reviews of that many seconds. A hook that reviews

@@ -139,7 +139,8 @@ func (r *toolResult) UnmarshalJSON(raw []byte) error {
 
 // request returns the user's words in the entry, or nil and what the entry is instead. Claude Code gives the
 // user's words the origin human (2.1.330). An entry without an origin is not the user's if its prompt's
-// source is system or something woke the client. Older versions record none of this: the text decides.
+// source is system or something woke the client. Of one with neither, as of a command of Claude Code's own,
+// the text decides.
 func (e transcriptEntry) request() (*userRequest, entryKind) {
 	text, origin, other := string(e.Message.Content), e.Origin.Kind, clientPrompted
 	if e.Type == "attachment" && e.Attachment.Type == "queued_command" {
