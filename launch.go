@@ -306,21 +306,6 @@ func (l *launch) tryHooks() error {
 	return nil
 }
 
-// chosenModel returns the word that chooses the model of a session with these sources, environment and
-// arguments: a name or an alias, which a reviewer gets unchanged. "" is for a model that a fork has by
-// itself: that of a session that goes on, or of --agent, whose model comes before all but --model (2.1.200).
-func chosenModel(sources []settingsSource, env, args []string) string {
-	flag, _ := lastValue(args, "--model")
-	if flag == "" && givenFlag(args, "--agent") != "" {
-		return ""
-	}
-	word := cmp.Or(flag, valueIn(sources, env, "env.ANTHROPIC_MODEL"), valueIn(sources, env, modelKey))
-	if word == "" && givenFlag(args, "--resume", "-r", "--continue", "-c") == "" {
-		return "default"
-	}
-	return word
-}
-
 // addDirs returns the directories that --add-dir adds to the session. The flag takes all values up to the
 // next flag.
 func (l *launch) addDirs() (added []string) {

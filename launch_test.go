@@ -532,37 +532,3 @@ func TestUninstallUnremovable(t *testing.T) {
 		}
 	}
 }
-
-// A launch notes by which word its session has its model: the flag, the variable, the settings, else the default one. A session
-// that goes on without any has the model that it had.
-func TestLaunchModel(t *testing.T) {
-	source := func(key, value string) []settingsSource {
-		return []settingsSource{{}, {values: map[string]string{key: value}}, {}}
-	}
-	for _, test := range []struct {
-		args, env string
-		sources   []settingsSource
-		want      string
-	}{
-		{"", "", nil, "default"},
-		{"--model sonnet[1m]", "ANTHROPIC_MODEL=a", source(modelKey, "b"), "sonnet[1m]"},
-		{"--model=a --model b", "", nil, "b"},
-		{"-- --model a", "", nil, "default"},
-		{"", "ANTHROPIC_MODEL=a", source(modelKey, "b"), "a"},
-		{"", "ANTHROPIC_MODEL=a", source("env.ANTHROPIC_MODEL", "b"), "b"},
-		{"", "model=a", source(modelKey, "b"), "b"},
-		{"", "model=a", nil, "default"},
-		{"--agent a", "ANTHROPIC_MODEL=a", source(modelKey, "b"), ""}, {"--agent=a", "", nil, ""},
-		{"--agent a --model b", "", nil, "b"},
-		{"-c", "", nil, ""}, {"--continue", "", nil, ""}, {"-r x", "", nil, ""}, {"--resume=x", "", nil, ""},
-		{"-c --model a", "", nil, "a"}, {"-c", "ANTHROPIC_MODEL=a", nil, "a"}, {"-c", "", source(modelKey, "b"), "b"},
-	} {
-		got := chosenModel(test.sources, strings.Fields(test.env), strings.Fields(test.args))
-		expectIs(t, fmt.Sprintf("%q %q", test.args, test.env), got, test.want)
-	}
-	box := newFakeBox(t)
-	box.write("../work/more.json", 0o600, `{"model":"opus[1m]"}`)
-	box.vars = append(box.vars, "CCC_MODEL=of-an-outer-session")
-	box.run(30*time.Second, "", "ccc", "--supervisor", "-p", "--settings", "more.json", "hi")
-	expectEqual(t, "the model of a launch", box.agentEnv(modelVariable), []string{"opus[1m]"})
-}

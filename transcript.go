@@ -22,9 +22,7 @@ import (
 type conversation struct {
 	requests   []userRequest // the user's words that are still valid, oldest first
 	submitted  []string      // what Claude Code itself has submitted, as when a /loop ticks
-	model      string        // that answered last, by the API's name for it
-	modelID    string        // that was asked last, as --model takes it; "" before 2.1.270
-	switched   bool          // the user may have chosen another model, by /model
+	model      string        // the last of which the client says that it is at work, as --model takes it
 	version    string        // of the Claude Code that wrote the last entry
 	dirs       []string      // what the user added with /add-dir, absolute
 	lastWords  string        // the agent's, or toolUse and the id of its call; "" if the user spoke last
