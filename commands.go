@@ -105,17 +105,6 @@ such session, or it can't be told.
 
 Example, a pre-push hook: exec ccc verdict
 `},
-		{synopsis: "report [SESSION]", run: inProject(showReport),
-			group: "Evidence", sample: "ccc report", brief: "write the evidence for a pull request",
-			gone: "--commit --base", instead: "it is of the newest change here, or of SESSION", help: `
-It prints Markdown: the last verdict as it stands now, what was asked, each
-review and what it sent back, what was run, and the paths. It is of the newest
-change of this working tree; with SESSION, of all changes of that session.
-
-Exit code: 2 no such session, 3 no review at all.
-
-Example: ccc report | gh pr create --title "Fix the totals" --body-file -
-`},
 		{synopsis: trySubcommand + " [--timeout DURATION] COMMAND [ARG...]", run: try,
 			group: "Copies", sample: "ccc try 'make test'", brief: "run a command in a throwaway copy",
 			help: `

@@ -143,7 +143,7 @@ func playPage(t *testing.T, page, locale string) {
 	if page == pages[0][0] || page == pages[0][1] {
 		return
 	}
-	expectIn(t, "the summary of the workflow", box.read("summary"), "ccc", "SUPERVISOR.md")
+	expectIn(t, "the summary of the workflow", box.read("summary"), "~~~\n", "fix it", "SUPERVISOR.md")
 	for _, name := range box.files() {
 		if strings.HasPrefix(name, ".claude/") && name != ".claude/statusline-with-ccc.sh" {
 			t.Errorf("%s: left %s", page, name)

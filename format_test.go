@@ -289,7 +289,6 @@ func TestOldTimeline(t *testing.T) {
 		expect(1, "log --json", note)
 		expect(1, "status", testSession[:8], "work", note)
 		expect(1, "verdict", note)
-		expect(1, "report", note)
 		box.timelineOf("elsewhere", linesOf13("/elsewhere"))
 		expect(1, "log", note)
 		expect(1, "status", note, "elsewher")

@@ -285,7 +285,7 @@ func TestLaunchOffersEnglish(t *testing.T) {
 func TestLaunchDirectoryGone(t *testing.T) {
 	box := newFakeBox(t)
 	const gone = `mkdir gone && cd gone && rmdir "$PWD" && exec ccc `
-	for _, args := range []string{"--supervisor -p hi", "-p hi", "status", "log", "verdict", "review", "report", "supervisor-mode", "doctor", "try true"} {
+	for _, args := range []string{"--supervisor -p hi", "-p hi", "status", "log", "verdict", "review", "supervisor-mode", "doctor", "try true"} {
 		got := box.run(60*time.Second, "", "sh", "-c", gone+args)
 		if got.code == 0 || got.stdout != "" || !strings.Contains(got.stderr, "the current directory, "+box.work+"/gone, is gone") || len(box.files()) != 0 {
 			t.Errorf("%s: %+v; files %q", args, got, box.files())

@@ -74,7 +74,6 @@
 //	status.go             ccc status, ccc statusline
 //	find_session.go       which session a word or a directory means
 //	verdict.go            ccc verdict
-//	report.go             ccc report
 //	log.go                ccc log
 //
 // Hook:

@@ -97,7 +97,7 @@ func (p pictured) replies(box *sandbox) map[string][]apiReply {
 	return said
 }
 
-// play has the session played, and saves what is on the screen of it, and then of ccc log, status and report, in dir.
+// play has the session played, and saves what is on the screen of it, and then of ccc log and status, in dir.
 func (p pictured) play(t *testing.T, box *sandbox, dir string) {
 	// The path of this home is as long as the one that is shown in its place, so that no line or column moves.
 	root := "/tmp/" + p.home[len(p.home)-2:]
@@ -169,7 +169,6 @@ func (p pictured) play(t *testing.T, box *sandbox, dir string) {
 	tty.waitFor(" for 1m ", time.Minute) // as in "Worked for 1m 28s"
 	expectEnd(t, "ccc verdict", box.run(time.Minute, "", "ccc", "verdict"), 0, "allow\n", "")
 	save("session"+p.suffix+".txt", draw("session"))
-	save("report"+p.suffix+".md", box.ccc("report"))
 	others.Wait()
 	another("shop", p.shop)
 	for _, view := range []string{"log", "status"} {

@@ -129,3 +129,43 @@ func TestRunIsALook(t *testing.T) {
 	r.did.Runs = []step{{Command: "make"}}
 	expectIs(t, "a run", r.hasLooked(), true)
 }
+
+func TestReceipt(t *testing.T) {
+	speakIn(t, english)
+	run := func(command string, code int, output string) record {
+		return record{Command: command, ExitCode: &code, Output: output}
+	}
+	ended := func(v verdict) record { return record{Event: eventStop, Review: "r", outcome: outcome{Verdict: v}} }
+	unread := ended(verdictBlock)
+	unread.NoVerdict = true
+	for _, c := range []struct {
+		round review
+		want  string
+	}{
+		{record{Event: eventStop, Review: "r", Iteration: 2, Limit: 10, outcome: outcome{Verdict: verdictAllow, DurationSeconds: 12.3, CostUSD: 0.31}}.review(),
+			"Review 2/10 approved · 12.3s · $0.31 · only the conversation and the changes were read"},
+		{ended(verdictBlock).withSteps([]string{"Read(a)"}, nil, nil), "Review sent back · only files were read, nothing was run"},
+		{ended(verdictBlock).withSteps(nil, nil, []string{"Bash(a)"}), "Review sent back · Claude Code refused all its calls"},
+		{unread.withSteps([]string{"Read(a)", "Bash(python3 t.py)"}, nil, nil),
+			"Review sent back · nothing was run in a copy · the reviewer gave no verdict: what it said is the feedback"},
+		// The last that failed and the last of the others, as they ran; what was printed where nothing failed.
+		{record{Event: eventPreToolUse, outcome: outcome{Verdict: verdictBlock}}.withSteps(nil,
+			[]record{run("a", 0, ""), run("b ||\n  c", 1, "no"), run("d", 0, ""), run("e", 0, "one\nt  wo\n")}, nil),
+			"Review of a question sent back · c → exit 1 · d → exit 0 · e → t  wo · 1 more run"},
+		{ended(verdictBlock).withSteps(nil, []record{run("go run . --monthly 2026-01-31", 0, "2026-03-03\n")}, nil), "Review sent back · go run . --monthly 2026-01-31 → 2026-03-03"},
+	} {
+		expectIs(t, "the receipt", c.round.receipt(), c.want)
+	}
+	for script, want := range map[string]string{
+		"dir=$(mktemp -d)\ncat > \"$dir/p.py\" <<\"EOF\"\nprint(1)\nEOF\npython3 \"$dir/p.py\"": "python3 \"$dir/p.py\"",
+		"for i in 1 2; do\n  ./run $i\ndone":                                                    "./run $i",
+		"if go test ./...; then\n  echo fine\nfi\n\n# the end":                                  "echo fine",
+		"python3 - <<'X'\nimport json\nprint(json)\nX":                                          "python3 - <<'X'",
+		"cd sub && {\n  make\n} 2>&1":                                                           "make",
+		"cat <<-END | sort\n\tb\n\ta\n\tEND":                                                    "cat <<-END | sort",
+		"":                                                                                      "",
+		"done":                                                                                  "done",
+	} {
+		expectIs(t, script, mainLine(script), want)
+	}
+}

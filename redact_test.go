@@ -415,7 +415,6 @@ func TestRedactedWhereShown(t *testing.T) {
 	view(`"request":"deploy with *** and ***"`, "status", "--json")
 	view("401 *** and ***", "statusline")
 	view("401 *** and ***", "verdict")
-	view("deploy with *** and ***", "report")
 	limit := box.stop(path + "," + inTurn)
 	expectIn(t, "the limit", limit.stdout, "*** and ***")
 	question := `"tool_name":"AskUserQuestion","tool_input":{"questions":[{"question":` + string(encodeJSON("Is it "+both+"?")) + `,"options":[]}]}`

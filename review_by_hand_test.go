@@ -1,9 +1,11 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"syscall"
@@ -312,4 +314,85 @@ func TestByHandClosed(t *testing.T) {
 	write(first, done, userLine("3", "2", "and now?"), agentLine("4", "3", "well"))
 	expectIs(t, "the exit code", box.run(30*time.Second, "", "ccc", "review", testSession).code, 0)
 	expectIn(t, "the request", box.read("../fake/reviewer-2.stdin"), remarkPassed.zh+" do it")
+}
+
+// ccc review of a session that ran without ccc.
+func TestByHand(t *testing.T) {
+	box := newFakeBox(t)
+	box.vars = append(box.vars, "LANG=en_US.UTF-8", "COLUMNS=120")
+	expect := func(code int, stdout string, argv ...string) commandResult {
+		t.Helper()
+		got := box.run(60*time.Second, "", append([]string{"ccc", "review"}, argv...)...)
+		if got.code != code || !strings.Contains(got.stdout, stdout) {
+			t.Errorf("%q: %+v, want %d and %s", argv, got, code, stdout)
+		}
+		return got
+	}
+	expectIn(t, "the answer", expect(2, "").stderr, "no session of Claude Code's of this project")
+	if got := box.run(60*time.Second, "", "claude", "-p", "fix the bug"); got.code != 0 {
+		t.Fatalf("%+v", got)
+	}
+	got := expect(0, "[SUPERVISOR] Review approved · ")
+	expectIn(t, "stderr", got.stderr, "fix the bug", "I have compared the changes", "· git diff --stat\n", "To watch it elsewhere: ccc log -f ")
+	if strings.Count(got.stdout, "approved") != 1 || strings.Contains(got.stderr, "The agent") {
+		t.Errorf("no receipt, or a word of the agent: %+v", got)
+	}
+	for _, view := range []string{"log", "status"} {
+		if text := box.ccc(view); strings.Count(text, "fix the bug") != 1 {
+			t.Errorf("%s: %s", view, text)
+		}
+	}
+	box.reviews(fakeReview{answers("It is not done.")})
+	for range 3 { // each is feedback, and leaves the verdict before it as it is
+		expect(1, withoutVerdict.en+"\nIt is not done.\n")
+	}
+	expectEnd(t, "the verdict before words", box.run(20*time.Second, "", "ccc", "verdict"), 0, "allow\n", "")
+	box.reviews(blocks("not yet"))
+	if got := expect(1, "[SUPERVISOR] Review sent back · "); !strings.HasSuffix(got.stdout, "\nnot yet\n") {
+		t.Errorf("%+v", got)
+	}
+	box.reviews(fails("API Error: 529"))
+	if got := expect(4, "[SUPERVISOR] No review · "); strings.Count(got.stdout, "529") != 1 || strings.Contains(got.stderr, "no review") {
+		t.Errorf("the reason is not told once: %+v", got)
+	}
+	// It does not run beside another review of that session.
+	paths, _ := filepath.Glob(filepath.Join(box.home, ".claude/ccc/supervisor-*-events.jsonl"))
+	path := strings.Join(paths, " ")
+	known, err := os.ReadFile(path)
+	check(t, err)
+	begun := record{Time: now(), Kind: kindBegin, Event: eventStop, Review: "r", Process: "1-2-of-another-namespace", Deadline: ago(-time.Minute)}
+	check(t, appendFile(path, append(encodeJSON(begun.entry()), '\n')))
+	expectIn(t, "stderr", expect(4, "").stderr, "reviewed right now", "ccc log -f ")
+	check(t, os.WriteFile(path, known, 0o600))
+	box.reviews(allows("well"))
+	var parsed struct {
+		Session string `json:"session_id"`
+		Project string `json:"project"`
+		review
+	}
+	if err := json.Unmarshal([]byte(expect(0, "", "--json").stdout), &parsed); err != nil || !validSession(parsed.Session) || parsed.Verdict != verdictAllow || parsed.Feedback != "well" {
+		t.Errorf("%v: %+v", err, parsed)
+	}
+	expect(2, "", "ffff")
+	if got := box.run(20*time.Second, "", "ccc", "verdict"); got.code != 0 {
+		t.Errorf("%+v", got)
+	}
+	if parsed.Ended.IsZero() || parsed.Project == "" {
+		t.Errorf("%+v", parsed)
+	}
+	// It leaves a record, and no state, settings or hooks.
+	for _, name := range box.files() {
+		if strings.HasSuffix(name, "settings.json") || regexp.MustCompile(`supervisor-[^/]*[0-9a-f]\.json$`).MatchString(name) {
+			t.Errorf("there is %s", name)
+		}
+	}
+	// An approval of files that changed meanwhile is told from others by the exit code, in a repository.
+	box.reviews(fakeReview{runs("echo new >>notes.txt"), decides(true, "")})
+	expect(0, "Review approved · ")
+	box.repository()
+	expectIn(t, "stderr", expect(3, "Review approved · ").stderr, "\napproved, but changed since: notes.txt\n")
+	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"provider":"b"},"providers":{"a":{"env":{"ANTHROPIC_BASE_URL":"https://a"}},"b":{"env":{"ANTHROPIC_BASE_URL":"https://b"}}}}`)
+	expectIn(t, "the answer", expect(2, "", "--provider", "a").stderr, "the reviewer's provider is b (")
+	box.vars = append(box.vars, toolMark)
+	expectIn(t, "the answer", expect(4, "").stderr, "for the user, not for the agent")
 }

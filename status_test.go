@@ -321,7 +321,6 @@ func TestVerdictOfTree(t *testing.T) {
 	takenBack := "审查：退回（1 分钟前）：\n之后用户又有新的要求，还没有审查过。\n"
 	expect("", "none\n", takenBack, 3)
 	expect("b1", "none\n", takenBack, 3)
-	expectIn(t, "the report", box.ccc("report"), "\n"+newerRequest.zh+"\n")
 	expect("a b", "", "ccc: verdict: unexpected argument", 2)
 	box.write(".claude/ccc/supervisor-new-events.jsonl/x", 0o600, "") // a directory in the place of the file
 	expect("", "", "ccc: session new: ", 2)

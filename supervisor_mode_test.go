@@ -387,7 +387,6 @@ func TestObserve(t *testing.T) {
 			expectIn(t, "status", box.ccc("status"), " observed  0/", "  would be sent back  ")
 			expectIn(t, "status --json", box.ccc("status", "--json"), `"mode":"observe"`, `"verdict":"block"`, `"observed":true`)
 			expectIn(t, "log", box.ccc("log", testSession), "Review would be sent back\n", "add docs")
-			expectIn(t, "report", box.ccc("report"), "## ccc review: would be sent back")
 			expectEnd(t, "verdict", box.run(10*time.Second, "", "ccc", "verdict"), 1, "block\n", "Review would be sent back")
 		})
 	}

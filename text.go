@@ -375,7 +375,7 @@ var (
 		"The agent is still working: what there is so far is reviewed"}
 )
 
-// Receipts, ccc verdict, ccc report.
+// Receipts, ccc verdict.
 var (
 	unnumberedHead  = words{"%s：%s", "%s %s"} // title and verdict of a review without a number
 	moreRuns        = words{"次运行未列出", "more run"}
@@ -414,29 +414,4 @@ var (
 	// session, its working tree
 	newestElsewhere = words{"这个项目更新的一次审查（会话 %s）在另一个工作树里：%s",
 		"A newer review of this project, of session %s, was in another working tree: %s"}
-)
-
-// The report.
-var (
-	reportTitle       = words{"ccc 审查：%s", "ccc review: %s"} // the verdict, or one of the next two
-	reportChanged     = words{"通过，但之后有改动", "approved, but changed since"}
-	reportNotCompared = words{"通过；之后有没有改动无从得知", "approved; whether anything has changed since can't be told"}
-	reportOfHere      = words{"这个工作树里最新的改动（会话 %s）", "the newest change of this working tree (session %s)"}
-	reportOfOne       = words{"会话 %s 的全部改动", "all changes of session %s"}
-	// what it ran or read, models, instructions
-	reportReviewer = words{"审查者是另一个 Claude Code，看得到对话和文件；%s（模型：%s；依据：%s）",
-		"The reviewer was a second Claude Code that had the conversation and the files; " +
-			"%s (model: %s; instructions: %s)"}
-	reportRan     = words{"在一次性副本里运行了下面的命令", "it ran the commands below in throwaway copies"}
-	reportNoProof = words{"这是记录，不是证明：能改这台机器上文件的人也能改它",
-		"This is a record, not a proof: anyone who can write files on that machine can forge it"}
-	reportUnknown  = words{"未知", "not known"}
-	reportChange   = words{"改动", "A change"}
-	reportRequests = words{"**用户的要求**", "**What the user asked for**"}
-	reportReviews  = words{"**各轮审查**", "**The reviews**"}
-	reportRuns     = words{"**审查者运行了什么**", "**What the reviewer ran**"}
-	reportOutput   = words{"输出的末尾，之前的运行", "the end of its output, earlier runs"}
-	reportForUser  = words{"**留言**", "**Left to the user**"}
-	reportPaths    = words{"**改动的路径**", "**The paths of the change**"}
-	reportLeftOut  = words{"（太长，中间省略了一部分）", "(too long: some of it is left out here)"}
 )

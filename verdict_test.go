@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"maps"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -24,58 +25,47 @@ func TestBadInput(t *testing.T) {
 	}{
 		{"no repository", "true", "echo 1 >>notes.txt", "", "", `
 			verdict = 0 allow | there is no git repository
-			report = 0 ## ccc review: approved |
 			review = 0 [SUPERVISOR] Review approved |`},
 		{"a bare repository", first, "echo 1 >>notes.txt; git commit -qam x", "git clone -q --bare . ../bare", "../bare", `
-			verdict = 3 none | No session has been reviewed in this working tree
-			report = 3 | there is no review of`},
+			verdict = 3 none | No session has been reviewed in this working tree`},
 		{"no session", first, "", "", "", `
 			verdict = 3 none | No session has been reviewed
 			verdict --commit HEAD = 2 | there is no --commit any more: put ccc verdict || exit in the place of a pre-push hook's line with --pushed
 			verdict --pushed = 2 | there is no --pushed any more: put ccc verdict || exit in the place of a pre-push hook's line with --pushed
-			report = 3 | there is no review of
 			review = 2 | no session of Claude Code's`},
 		{"no commit yet", "git init -q", "echo 1 >>notes.txt", "", "", `
 			verdict = 0 allow |
-			report = 0 ## ccc review: approved |
 			review = 0 [SUPERVISOR] Review approved |`},
 		{"an unknown session", first, "echo 1 >>notes.txt; git commit -qam x", "", "", `
 			verdict ffff = 2 | no session
-			report ffff = 2 | no session
 			review ffff = 2 | no session`},
 		{"a rebase under way", first, "echo 1 >>notes.txt; git commit -qam x",
 			"git checkout -qb side HEAD~1; echo s >notes.txt; git commit -qam s; git checkout -q main; ! git rebase side 2>/dev/null", "", `
 			verdict = 3 changed | notes.txt
-			report = 0 ## ccc review: approved, but changed since |
 			review = 0 [SUPERVISOR] Review approved |`},
 		{"a timeline of 1.2", first, "echo 1 >>notes.txt; git commit -qam x", timeline + `sed -i 's/"\(prompt\|review\|step\)":{.*/"kind":"\1"}/' $f`, "", `
 			verdict = 3 none | Recorded by ccc 1.x, not read
-			report = 3 | Recorded by ccc 1.x, not read
 			review = 0 [SUPERVISOR] Review approved |`},
 		{"a torn record", first, "echo 1 >>notes.txt; git commit -qam x", timeline + "head -c -40 $f >$f.new; mv $f.new $f", "", `
 			verdict = 1 failed | killed
-			report = 0 ## ccc review: not reviewed |
 			review = 0 [SUPERVISOR] Review approved |`},
 		{"another record behind a torn one", first, "echo 1 >>notes.txt; git commit -qam x",
 			timeline + `head -c -40 $f >$f.new; echo >>$f.new; tail -n 1 $f >>$f.new; mv $f.new $f`, "", `
 			verdict = 0 allow |`},
 		{"doubled records", first, "echo 1 >>notes.txt; git commit -qam x", timeline + "sed -i p $f", "", `
-			verdict = 0 allow |
-			report = 0 ## ccc review: approved |`},
+			verdict = 0 allow |`},
 		{"records of other types", first, "echo 1 >>notes.txt; git commit -qam x",
 			timeline + `printf '\000\377{}[]\n{"kind":3}\n{"kind":"end","review":"x","verdict":"allow","files":7}\n' >>$f`, "", `
 			verdict = 0 allow |`},
 		{"no state directory", first, "", "mkdir -p ../home/.claude; echo x >../home/.claude/ccc", "", `
 			verdict = 1 | not a directory
-			report = 1 | not a directory
 			status = 1 | not a directory
 			log = 1 | not a directory
 			SESSION review = 4 | not a directory`},
 		{"2,001 files of the user's", first + "; seq -f f%g 2001 | xargs touch", "echo 1 >>notes.txt; git commit -qam x", "echo x >f1", "", `
 			verdict = 3 changed | something has changed since (of over 2000 paths`},
 		{"no git", first, "echo 1 >>notes.txt; git commit -qam x", "PATH nogit", "", `
-			verdict = 3 changed | "git": executable file not found
-			report = 0 ## ccc review: approved; whether anything has changed |`},
+			verdict = 3 changed | "git": executable file not found`},
 		{"a git that hangs", first, "echo 1 >>notes.txt; git commit -qam x", "PATH hang", "", `
 			verdict = 3 changed | whether anything has changed since can't be told: git took longer than 5s`},
 	} {
@@ -185,4 +175,99 @@ func FuzzPathLists(f *testing.F) {
 			t.Errorf("changed: %q, want %q of %v, %v, %v", got, want, base, then, present)
 		}
 	})
+}
+
+// A session that is approved, and what ccc verdict says of it since.
+func TestVerdictChanged(t *testing.T) {
+	box := newHookBox(t)
+	box.inSession()
+	box.vars = append(box.vars, "LANG=en_US.UTF-8")
+	box.gitIn(box.work, "git init -q; echo a >a; git add .; git commit -qm first")
+	box.reviews(allows("well done"))
+	expect := func(code int, word string, lines ...string) {
+		t.Helper()
+		got := box.run(20*time.Second, "", "ccc", "verdict", testSession)
+		if text := strings.Join(lines, "\n"); got.code != code || strings.TrimSpace(got.stdout) != word || strings.TrimSpace(got.stderr) != text {
+			t.Errorf("%+v, want %s, %d, %s", got, word, code, text)
+		}
+	}
+	expect(2, "", "ccc: no session \""+testSession+"\"\n     name one, as ccc status lists them")
+	box.submit("do it")
+	expect(3, "none", "No session has been reviewed in this working tree: "+box.work)
+	if got := box.stop(""); !strings.Contains(got.stdout, `"systemMessage":"[SUPERVISOR] Review 1/8 approved`) || strings.Contains(got.stdout, "decision") {
+		t.Errorf("%+v", got)
+	}
+	const left = "The reviewer leaves this to you: well done"
+	same, changed := []string{"Review 1/8 approved just now; nothing has changed since", left}, []string{"Review 1/8 approved just now; changed since: notes.txt", left}
+	expect(0, "allow", same...)
+	box.write("../work/notes.txt", 0o600, "other\n")
+	expect(3, "changed", changed...)
+	box.write("../work/notes.txt", 0o600, "a note\n")
+	box.gitIn(box.work, "git commit -q --allow-empty -m second")
+	expect(0, "allow", same...)
+	box.write("../work/junk", 0o600, "")
+	box.submit("push it")
+	expect(0, "allow", append(same, "A newer request has not been judged yet.", "New since, and not tracked by git (no push holds them): junk")...)
+	// On a terminal a refusal says what to do.
+	box.write("../work/notes.txt", 0o600, "other\n")
+	expectIn(t, "on a terminal", onTerminal(t, box.command("sh", "-c", "ccc verdict 2>&1"), 200), "\r\nWhat to do: ccc review judges what is here now; git push --no-verify skips this check\r\n")
+	// A file that changes while the reviewer looks has changed since.
+	box.reviews(fakeReview{runs("echo new >>notes.txt"), decides(true, "")})
+	box.stop("")
+	expect(3, "changed", "Review 1/8 approved just now; changed since: notes.txt", "Approved, but not committed in this state: junk")
+	// Where the project is named by a link it is the same working tree.
+	check(t, os.Symlink(box.work, filepath.Join(box.home, "link")))
+	expectIn(t, "through a link", box.gitIn(box.home, "cd link; ccc verdict 2>&1 || :"), "changed since: notes.txt")
+}
+
+// hookLines returns the lines of a README that make the pre-push hook.
+func hookLines(t *testing.T, page string) string {
+	t.Helper()
+	for _, block := range blocksOf(t, page) {
+		if strings.Contains(block.text, "exec ccc verdict") {
+			return block.text
+		}
+	}
+	t.Fatalf("%s shows no pre-push hook", page)
+	return ""
+}
+
+// README's line works wherever git looks for hooks, and behind a hook that is there already.
+func TestPushHook(t *testing.T) {
+	beside(t)
+	lines := hookLines(t, "README.md")
+	expectIs(t, "the lines of README-CN.md", hookLines(t, "README-CN.md"), lines)
+	for name, before := range map[string]string{
+		"a clone": "rm -rf .git/hooks", "a linked worktree": "git worktree add -q ../side; cd ../side",
+		"core.hooksPath": `git config core.hooksPath "$PWD/../my hooks"`,
+		"another hook":   `mkdir -p .git/hooks; printf '#!/bin/sh\ncat >"$HOME/other"\n' >.git/hooks/pre-push`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			box := newHookBox(t)
+			box.vars = append(box.vars, "LANG=en_US.UTF-8")
+			box.gitIn(box.home+"/../remote", "git init -q --bare")
+			box.gitIn(box.work, "git init -q; git add .; git commit -qm first; git remote add origin ../remote; git push -q origin main; "+before+"; "+lines)
+			push := func(wanted ...string) {
+				t.Helper()
+				in := map[bool]string{true: "../side", false: "."}[name == "a linked worktree"]
+				expectIn(t, "the push", box.gitIn(filepath.Join(box.work, in), "git push origin HEAD:main 2>&1 && echo PUSHED || echo REFUSED"), wanted...)
+			}
+			box.gitIn(box.work, "echo 0 >a; git add a; git commit -qm x; git -C ../side merge -q main 2>/dev/null || :")
+			push("none\n", "REFUSED")
+			if name == "another hook" {
+				expectIn(t, "what the other hook got", box.read("other"), "refs/heads/main")
+			}
+			if name == "a linked worktree" {
+				return
+			}
+			box.inSession()
+			box.submit("do it")
+			box.gitIn(box.work, "echo 1 >a; git add a; git commit -qm x")
+			box.reviews(allows(""))
+			box.stop("")
+			push("allow\n", "PUSHED")
+			box.gitIn(box.work, "echo 2 >a; git commit -qam y")
+			push("changed\n", "a\n", "REFUSED")
+		})
+	}
 }

@@ -1,6 +1,6 @@
 package main
 
-// Evidence on the real Claude Code: receipts on the screen, the report, a review by hand.
+// Evidence on the real Claude Code: receipts on the screen, a review by hand.
 
 import (
 	"os"
@@ -50,17 +50,9 @@ func TestRealClientReceipt(t *testing.T) {
 		tty.waitFor("Review 2/10 approved", 60*time.Second)
 		tty.waitFor("cat notes.txt; exit 3 → exit 3", 10*time.Second)
 		box.awaitVerdicts(2)
-		tty.prompt("push it") // it changes no file, and belongs to the change before it
+		tty.prompt("push it") // it changes no file
 		box.awaitVerdicts(3)
-		page := box.run(20*time.Second, "", "ccc", "report").stdout
-		expectIn(t, "the report", page, "## ccc review: approved\n\n```\nnothing has changed since\n```\n", "newest change",
-			"it ran the commands below", "```\nDo the work\n```\n\n```\npush it\n```", "- Review 1/10 sent back", "```\nnot yet\n```",
-			"- Review 2/10 approved", "```sh\ncat notes.txt; exit 3\n```\n\n- Review 1/10 · exit 3 · ", "\n```\nA made.txt\n```\n")
-		expectIs(t, "the commands", strings.Count(page, "```sh"), 1)
-		_, folded, _ := strings.Cut(page, "<details>")
-		folded, _, _ = strings.Cut(folded, "</details>")
-		expectIs(t, "the outputs", strings.Count(folded, "a note"), 3)
-		expectIs(t, "the earlier runs", strings.Count(folded, "\n- Review "), 2)
+		expectIn(t, "the last review in the log", box.ccc("log", "-n", "1"), "push it", "cat notes.txt; exit 3 → exit 3", "approved")
 		refused := 0
 		for _, r := range box.onlyTimeline() {
 			if r.Step != nil && r.Step.Kind == stepRefused && r.Step.Tool == "Bash(touch made)" {
@@ -94,18 +86,12 @@ func TestRealClientReviewByHand(t *testing.T) {
 		if reviews := api.requests("review"); len(reviews) == 0 || !strings.Contains(reviews[0].last("user"), "fix the bug") {
 			t.Errorf("the reviewer was told %v", reviews)
 		}
-		for _, name := range []string{"the first report", "the report of a second review"} {
-			page := box.run(20*time.Second, "", "ccc", "report").stdout
-			expectIn(t, name, page, "**What the user asked for**\n\n```\nfix the bug\n```")
-			expectIn(t, name, page, "## ccc review: approved\n")
-			if name == "the first report" {
-				paths, _ := filepath.Glob(box.home + "/.claude/projects/*/*.jsonl")
-				id := strings.TrimSuffix(filepath.Base(paths[0]), ".jsonl")
-				box.write(".claude/projects/copied/"+id+".jsonl", 0o600, box.transcripts()) // it lies in two projects then
-				got = box.run(90*time.Second, "", "ccc", "review", id[:8])
-				expectIs(t, "a second review's exit code", got.code, 0)
-			}
-		}
+		expectIn(t, "the log", box.ccc("log", "-n", "1"), "fix the bug", "Review approved")
+		paths, _ := filepath.Glob(box.home + "/.claude/projects/*/*.jsonl")
+		id := strings.TrimSuffix(filepath.Base(paths[0]), ".jsonl")
+		box.write(".claude/projects/copied/"+id+".jsonl", 0o600, box.transcripts()) // it lies in two projects then
+		got = box.run(90*time.Second, "", "ccc", "review", id[:8])
+		expectIs(t, "a second review's exit code", got.code, 0)
 		tty := box.open("claude")
 		tty.prompt("another task")
 		tty.waitUntil("the transcript tells of it", 60*time.Second, func(string) bool {
