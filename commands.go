@@ -61,18 +61,6 @@ them what running reviews are doing.
 Example, the ids of the sessions that were sent back:
   ccc status --json | jq -r '.[] | select(.verdict == "block").session_id'
 `},
-		{synopsis: "supervisor-mode [on|off|observe] [SESSION]", run: inProject(supervisorMode),
-			group: "Watch", sample: "ccc supervisor-mode off", brief: "switch a session: off, on, observe",
-			help: `
-It prints on, off or observe (judged, but never sent back), after switching if
-you say so: at once, also for a running review, and only for that session.
-SESSION is an id or the beginning of one; without it, the newest session of this
-project is taken, and named. From an agent's tool it is about the agent's own
-session, and only on is allowed.
-
-Inside Claude Code: /supervisor status, /supervisor on, off or observe.
-Example, do not review the running session any more: ccc supervisor-mode off
-`},
 		{synopsis: "statusline", run: inPlaces(showStatusline),
 			group: "Watch", sample: "ccc statusline", brief: "show reviews in Claude Code's status line",
 			help: `

@@ -64,7 +64,6 @@ func TestConfigFaults(t *testing.T) {
 		`{"providers":{"a":{"env":{"A":null}}}}`:                    ": providers.a.env.A: expected a string, a number or a boolean",
 		`{"providers":{"a":{"env":{"A":{"B":1}}}}}`:                 ": providers.a.env.A: expected a string, a number or a boolean",
 		`{"providers":{"a":{"env":{"B":1,"A":["SECRET"]}}}}`:        ": providers.a.env.A: expected a string, a number or a boolean",
-		`{"providers":{"supervisor-mode":{}}}`:                      ": providers.supervisor-mode: expected a name that is not a subcommand",
 		`{"providers":{"in-copy":{}}}`:                              ": providers.in-copy: expected a name that is not a subcommand",
 		`{"providers":{"supervisor-guard":{}}}`:                     ": providers.supervisor-guard: expected a name that is not a subcommand",
 		`{"providers":{"default":{}}}`:                              ": providers.default: expected a name that is not a subcommand of ccc, nor default",

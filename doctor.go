@@ -172,7 +172,7 @@ func (c *checkup) checkHooks() string {
 	}
 	if theirs := theirCommand(d, d.here); theirs != "" {
 		err := fmt.Errorf("/supervisor is a command of your own and goes to the model: %s", theirs)
-		return c.fault(warning, err, "switch with ccc supervisor-mode on, off or observe")
+		return c.fault(warning, err, "rename it, and /supervisor on, off and observe are ccc's")
 	}
 	return fmt.Sprintf("%s calls %s, %s", path, installed.programs[0], lastHook(d.state))
 }

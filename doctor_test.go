@@ -347,5 +347,5 @@ func TestDoctorTheirCommand(t *testing.T) {
 	got := box.run(60*time.Second, "", "ccc", "doctor")
 	expectIs(t, "exit code", got.code, 0)
 	expectIn(t, "doctor", strings.Join(strings.Fields(got.stdout), " "), "warning hooks: /supervisor is a command of your own",
-		box.home+"/.claude/commands/supervisor.md switch with ccc supervisor-mode on, off or observe")
+		box.home+"/.claude/commands/supervisor.md rename it")
 }

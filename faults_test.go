@@ -146,7 +146,7 @@ func TestFaultKilled(t *testing.T) {
 		}
 	}
 	box.submit("go on") // if no hook had its way before, the session is known now
-	for _, args := range [][]string{{"ccc", "kimi", "--supervisor"}, {"ccc", "supervisor-mode", "on", testSession}} {
+	for _, args := range [][]string{{"ccc", "kimi", "--supervisor"}, {"ccc", "status"}} {
 		if got := box.run(10*time.Second, "", args...); got.code != 0 {
 			t.Errorf("after the kills: %+v", got)
 		}

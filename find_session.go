@@ -51,19 +51,6 @@ func sessionsMeant(operands []string, d dirs, seen map[string]bool) (ids []strin
 	return ids, err
 }
 
-// sessionMeant returns the session that a command without operands means, and an error where there is none.
-func sessionMeant(d dirs) (string, error) {
-	ids, err := sessionsMeant(nil, d, map[string]bool{})
-	if err != nil {
-		return "", err
-	}
-	if len(ids) == 0 {
-		err := fmt.Errorf("no session of this project (%s)", pathFrom("", d.here))
-		return "", failure{code: 2, err: err, hint: sessionHint}
-	}
-	return ids[0], nil
-}
-
 // storedSessionOf returns the session of Claude Code's that the operand names. Without an operand it is the
 // one that was written last: of this working tree, else of this project, else of a directory above this
 // one. Transcripts older than the first of this working tree are not opened.

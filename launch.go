@@ -149,9 +149,6 @@ func unknownWord(before, rest []string, c *configuration) error {
 		return failure{code: 2, err: err, hint: hint}
 	}
 	names := slices.Concat([]string{supervisorFlag}, subcommands, c.providerNames(), []string{noProvider})
-	if len(behind) > 0 && slices.Contains(modes, behind[0]) {
-		names = subcommands // supervisor-mode is meant
-	}
 	if name := similar(word, names); name != "" {
 		line := commandLine(before, []string{name}, behind)
 		switch {

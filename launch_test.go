@@ -120,7 +120,6 @@ func TestLaunch(t *testing.T) {
 		{name: "prompt_without_quotes", args: "--supervisor fix the bug", code: 2,
 			stderr: "\n     as a prompt: ccc --supervisor 'fix the bug'\n|claude: ccc --supervisor -- fix the bug\n"},
 		{name: "unknown_subcommand", args: "statu --json", code: 2, stderr: "     did you mean: ccc status --json\n|ccc -- statu --json\n"},
-		{name: "mode_of_nothing", args: "supervisor on", code: 2, stderr: "     did you mean: ccc supervisor-mode on\n|claude: ccc -- supervisor on\n"},
 		{name: "flag_without_dashes", args: "supervisor kimi", config: config, code: 2, stderr: "     did you mean: ccc --supervisor kimi\n"},
 		{name: "unknown_word_supervised", args: "--supervisor mcp list", code: 2, stderr: "claude: ccc --supervisor -- mcp list\n"},
 		{name: "subcommand_supervised", args: "--supervisor log -f", code: 2,
@@ -285,7 +284,7 @@ func TestLaunchOffersEnglish(t *testing.T) {
 func TestLaunchDirectoryGone(t *testing.T) {
 	box := newFakeBox(t)
 	const gone = `mkdir gone && cd gone && rmdir "$PWD" && exec ccc `
-	for _, args := range []string{"--supervisor -p hi", "-p hi", "status", "log", "verdict", "review", "supervisor-mode", "doctor", "try true"} {
+	for _, args := range []string{"--supervisor -p hi", "-p hi", "status", "log", "verdict", "review", "doctor", "try true"} {
 		got := box.run(60*time.Second, "", "sh", "-c", gone+args)
 		if got.code == 0 || got.stdout != "" || !strings.Contains(got.stderr, "the current directory, "+box.work+"/gone, is gone") || len(box.files()) != 0 {
 			t.Errorf("%s: %+v; files %q", args, got, box.files())
@@ -418,7 +417,6 @@ func TestLaunchUnknown(t *testing.T) {
 		"|supervis mcp":    "did you mean: ccc --supervisor -- mcp\nas a prompt: ccc 'supervis mcp'\nto pass it on to claude: ccc -- supervis mcp",
 		"|supervis mcp list": "did you mean: ccc --supervisor -- 'mcp list'\nas a prompt: ccc 'supervis mcp list'\n" +
 			"to pass it on to claude: ccc -- supervis mcp list",
-		"|supervisor off":      "did you mean: ccc supervisor-mode off\nas a prompt: ccc 'supervisor off'\nto pass it on to claude: ccc -- supervisor off",
 		"--supervisor|kimo -p": "did you mean: ccc --supervisor kimi -p\nto pass it on to claude: ccc --supervisor -- kimo -p",
 		"--supervisor|statsu":  "did you mean: ccc status\nto pass it on to claude: ccc --supervisor -- statsu",
 		"|defautl -p":          "did you mean: ccc default -p\nto pass it on to claude: ccc -- defautl -p",

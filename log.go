@@ -227,8 +227,6 @@ func (s *story) writeEntry(e entry) {
 		s.writeFact(words{}, cutMiddle(e.Prompt.Text, promptShown))
 	case e.Switch != nil:
 		s.writeTitle(e.Time, say(modeSwitched[e.Switch.Mode]), "")
-		s.writeFact(leadBy, say(map[string]words{
-			switchedInSession: byUser, switchedOutside: byOutside, switchedByAgent: byAgent}[e.Switch.By]))
 	case e.Step != nil:
 		if of := s.history.review(e.Step.Review); of != nil {
 			s.writeStep(*e.Step, of, e.Time)

@@ -226,7 +226,7 @@ func TestLogFollowOver(t *testing.T) {
 	expectNotIn(t, "what comes late", late(), "an earlier one")
 }
 
-// What a switch and a review leave in the timeline shows in the log: who switched, and what the reviewer went by.
+// What a switch and a review leave in the timeline shows in the log: to what it was switched, and what the reviewer went by.
 func TestLogTellsSwitch(t *testing.T) {
 	box := newShowBox(t, 120)
 	box.vars = append(box.vars, "CCC_SUPERVISOR=1")
@@ -234,15 +234,11 @@ func TestLogTellsSwitch(t *testing.T) {
 	box.submit("fix it")
 	box.stop("")
 	box.submit("/supervisor off")
-	box.ccc("supervisor-mode", "on", testSession)
-	box.vars = append(box.vars, toolMark)
-	box.ccc("supervisor-mode", "on", testSession)
+	box.submit("/supervisor on")
 	got := box.ccc("log", testSession)
 	expectIn(t, "the log", got,
 		"\n    提示词：~/.claude/SUPERVISOR.md\n",
-		" 监督已关闭\n    来自：用户（/supervisor）\n",
-		" 监督已打开\n    来自：会话之外（ccc supervisor-mode）\n",
-		" 监督已打开\n    来自：Agent（ccc supervisor-mode）\n",
+		" 监督已关闭\n", " 监督已打开\n",
 	)
 	expectCounts(t, "the log, in which a switch is no prompt,", got, map[string]int{"用户\n": 1})
 }

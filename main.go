@@ -79,7 +79,7 @@
 // Hook:
 //
 //	review.go             one review: plan it, run it, record it; or why there was none
-//	supervisor_mode.go    what answers /supervisor, and ccc supervisor-mode
+//	supervisor_mode.go    what answers /supervisor
 //	review_by_hand.go     ccc review
 //	hook_event.go         an event of Claude Code's, and the conversation that it names
 //	decision.go           the answer to an event, and what the user reads of its review

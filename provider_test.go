@@ -379,7 +379,7 @@ func TestProviderSecrets(t *testing.T) {
 	box.vars = append(box.vars, "OTHER_TOKEN=SECRET-SETTINGS-1") // where Claude Code puts it
 	box.reviews(blocks("not yet"), fakeReview{func(s *fakeStream) { s.result(true, "API Error: 401 no such key: SECRET-CONFIG-1", "") }, runs("exit 1")})
 	var output strings.Builder
-	for _, args := range [][]string{{"kimi", "--supervisor", "-p", "hi"}, {"supervisor-mode", testSession}, {"status"}, {"status", "--json"},
+	for _, args := range [][]string{{"kimi", "--supervisor", "-p", "hi"}, {"status"}, {"status", "--json"},
 		{"log"}, {"log", "--json"}, {"doctor"}} {
 		output.WriteString(fmt.Sprint(box.run(30*time.Second, "", append([]string{"ccc"}, args...)...)))
 	}

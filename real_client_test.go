@@ -14,18 +14,18 @@ import (
 
 // A claude that the agent calls is not supervised, in whatever way it calls it, and its answer is its own: with a cleaned
 // environment, from a git hook, behind a script, where it goes on with the agent's own session, when the tool that started it
-// has ended. It speaks for nobody, and neither does ccc supervisor-mode. All that holds where a script stands between ccc and
+// has ended. It speaks for nobody. All that holds where a script stands between ccc and
 // claude, and where that script puts claude into a PID namespace of its own.
 func TestRealClientNested(t *testing.T) {
 	beside(t)
-	const mode, waits = "ccc supervisor-mode off", "for i in $(seq 300); do sleep 0.2; [ ! -s left.txt ] || [ ! -s switched.txt ] || break; done"
+	const waits = "for i in $(seq 300); do sleep 0.2; [ ! -s left.txt ] || break; done"
 	ways := []string{"claude -p 'NESTED words'", "env -u CLAUDECODE claude -p 'NESTED words'", "ccc -p 'NESTED words'",
 		"env -u CLAUDECODE -u CCC_LAUNCH -u CCC_SUPERVISOR -u CLAUDE_CODE_ENTRYPOINT claude -p 'NESTED words'",
 		"git -c user.name=x -c user.email=x@x commit --allow-empty -qm x",
 		`claude -p --resume "$SESSION" 'NESTED words'`}
 	command := `SESSION=$(ls ../home/.claude/ccc | sed -n 's/^supervisor-\(.*\)-events.jsonl$/\1/p'); (` +
 		strings.Join(ways, "; ") + `; for p in '/supervisor on' '/supervisor NESTED task'; do claude -p --resume "$SESSION" "$p" >>refused.txt; done) </dev/null >nested.txt 2>&1; ` +
-		`(nohup claude -p --resume "$SESSION" 'NESTED words' </dev/null >left.txt 2>&1 &); (setsid sh -c 'sleep 1; ` + mode + `' </dev/null >switched.txt 2>&1 &); ` + waits
+		`(nohup claude -p --resume "$SESSION" 'NESTED words' </dev/null >left.txt 2>&1 &); ` + waits
 	for variant, shim := range map[string]string{"plain": "", "wrapped": "CLAUDE \"$@\"\nexit $?\n",
 		"sandboxed": "[ -z \"$INSIDE\" ] || exec CLAUDE \"$@\"\nINSIDE=1 exec bwrap --bind / / --dev-bind /dev /dev --proc /proc --unshare-pid --die-with-parent -- CLAUDE \"$@\"\n"} {
 		t.Run(variant, func(t *testing.T) {
@@ -51,13 +51,11 @@ func TestRealClientNested(t *testing.T) {
 				}
 				got := box.run(300*time.Second, "", "ccc", "--supervisor", "-p", "--permission-mode", "bypassPermissions", "the outer request")
 				expectRun(t, box, got, "done", verdictBlock, verdictAllow)
-				nested, refused, switched := box.read("../work/nested.txt"), box.read("../work/refused.txt"), box.read("../work/switched.txt")
+				nested, refused := box.read("../work/nested.txt"), box.read("../work/refused.txt")
 				if n := strings.Count(nested+box.read("../work/left.txt"), "answer of the nested one"); n != len(ways)+1 || strings.Contains(refused, "answer") {
 					t.Errorf("the nested claudes answered %q, and %q", nested, refused)
 				}
-				if strings.Contains(box.log(), " switched ") || !strings.Contains(switched, "ccc: supervisor-mode: ") {
-					t.Errorf("switching off said %q", switched)
-				}
+				expectNotIn(t, "the log", box.log(), " switched ")
 				for _, review := range api.requests("review") {
 					if requests := requestsOf(t, review.request()); !slices.Equal(requests, []string{"the outer request"}) || !strings.Contains(review.System, "STRICT") {
 						t.Errorf("the requests are %q, and the reviewer was told %s", requests, review.System)
@@ -69,7 +67,7 @@ func TestRealClientNested(t *testing.T) {
 }
 
 // A terminal that an agent once opened is a terminal like any other: a tmux that its tool started, with all variables of
-// its session, is the user's. A plain claude there is not supervised, both ways to switch work, and so does a launch.
+// its session, is the user's. A plain claude there is not supervised, /supervisor works, and so does a launch.
 func TestRealClientInheritedMark(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs tmux")
@@ -105,11 +103,6 @@ func TestRealClientInheritedMark(t *testing.T) {
 		reviewsAre(1)
 		inner.prompt("supervised words")
 		reviewsAre(2)
-		for _, mode := range []string{"off", "on"} { // in a second window of that terminal
-			result := filepath.Join(box.home, "switched-"+mode)
-			inner.tmux("new-window", "-d", "ccc supervisor-mode "+mode+" >"+result+" 2>&1")
-			inner.waitUntil("the switch", 30*time.Second, func(string) bool { return strings.HasSuffix(box.read("switched-"+mode), mode+"\n") })
-		}
 		inner.prompt("/supervisor off")
 		inner.waitFor("监督已关闭", 60*time.Second)
 		begin("ccc --supervisor")
@@ -139,9 +132,7 @@ func TestRealClientContinued(t *testing.T) {
 		ids, _ := box.stateDir().sessions()
 		run(2, "claude", "--continue")
 		run(3, "claude", "--resume", ids[0])
-		if got := box.run(10*time.Second, "", "ccc", "supervisor-mode", "off", ids[0][:8]); got.stdout != "off\n" {
-			t.Fatalf("%+v", got)
-		}
+		box.switchesOff(ids[0])
 		run(3, "claude", "--resume", ids[0])
 		run(4, "ccc", "--supervisor", "--resume", ids[0])
 	})

@@ -164,7 +164,7 @@ func (p pictured) play(t *testing.T, box *sandbox, dir string) {
 	tty.prompt(p.request) // before the machine is busy with others
 	another("bills", p.bills)
 	another("feeds", p.feeds)
-	another("blog", p.blog, "ccc", "supervisor-mode", "off")
+	another("blog", p.blog, "claude", "-p", "--continue", "/supervisor off")
 	tty.waitFor("2/10", 5*time.Minute)
 	tty.waitFor(" for 1m ", time.Minute) // as in "Worked for 1m 28s"
 	expectEnd(t, "ccc verdict", box.run(time.Minute, "", "ccc", "verdict"), 0, "allow\n", "")

@@ -216,7 +216,7 @@ func TestRealClientInterrupted(t *testing.T) {
 				}
 			}
 		}, errUserEnded.Error()},
-		"switched_off": {func(box *sandbox, _ int) { box.run(10*time.Second, "", "ccc", "supervisor-mode", "off") }, errSwitchedOff.Error()},
+		"switched_off": {func(box *sandbox, _ int) { box.switchesOff(box.onlySession()) }, errSwitchedOff.Error()},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -39,6 +39,22 @@ func (tty *terminal) clears(shown string) {
 	tty.waitUntil("an empty conversation", 60*time.Second, func(screen string) bool { return !strings.Contains(screen, shown) })
 }
 
+// switchesOff has the user type /supervisor off in a second client of the session.
+func (box *sandbox) switchesOff(session string) {
+	box.t.Helper()
+	got := box.run(60*time.Second, "", "claude", "-p", "--resume", session, "/supervisor off")
+	expectIn(box.t, "/supervisor off in a second client", got.stdout, "监督已关闭")
+}
+
+// onlySession returns the id of the only session that ccc knows.
+func (box *sandbox) onlySession() string {
+	box.t.Helper()
+	ids, err := box.stateDir().sessions()
+	check(box.t, err)
+	expectIs(box.t, "the number of sessions", len(ids), 1)
+	return ids[0]
+}
+
 // /supervisor in a running session, and the same from another terminal. After /clear it is as it was launched, and says
 // so before the first prompt.
 func TestRealClientSwitched(t *testing.T) {
@@ -54,7 +70,7 @@ func TestRealClientSwitched(t *testing.T) {
 		expectIn(t, "what the agent got", api.requests("agent")[1].last("user"), "do the <task>")
 		tty.waitFor("[SUPERVISOR] 审查 1/10 通过", 30*time.Second)
 		tty.submits("/supervisor", "监督：已打开 · 这项要求已审查 1/10 次 · 上次：通过", 1)
-		expectIs(t, "ccc supervisor-mode", box.run(10*time.Second, "", "ccc", "supervisor-mode", "off").stdout, "off\n")
+		box.switchesOff(box.onlySession())
 		tty.submits("more", "answer 3", 1)
 		tty.submits("and more", "answer 4", 1)
 		tty.submits("/supervisor nonesuch", "不明白“/supervisor nonesuch”", 1)
@@ -78,15 +94,15 @@ func TestRealClientSwitchOfOne(t *testing.T) {
 		ids, _ := box.stateDir().sessions()
 		slices.SortFunc(ids, func(a, b string) int { return box.timeline(b)[0].Time.Compare(box.timeline(a)[0].Time) }) // A first
 		expectIs(t, "the number of sessions", len(ids), 2)
-		expectIs(t, "ccc supervisor-mode", box.run(10*time.Second, "", "ccc", "supervisor-mode", "off", ids[0]).stdout, "off\n")
+		box.switchesOff(ids[0])
 		tty.submits("more of A", "answer 3", 2)
 		tty.prompt("/resume " + ids[1])
 		tty.waitUntil("B's conversation", 60*time.Second, func(screen string) bool {
 			return strings.Contains(screen, "answer 1") && !strings.Contains(screen, "answer 3")
 		})
 		tty.submits("more of B", "answer 4", 3)
-		for i, mode := range []string{"off", "on"} {
-			expectIs(t, "ccc supervisor-mode", box.run(10*time.Second, "", "ccc", "supervisor-mode", ids[i]).stdout, mode+"\n")
+		for i, mode := range []mode{modeOff, modeOn} {
+			expectIs(t, "the mode", box.modeOf(ids[i]), mode)
 		}
 
 		plain := box.open("claude")

@@ -199,7 +199,7 @@ func TestRealClientOlderRequests(t *testing.T) {
 // request; its turn is reviewed.
 func TestRealClientAgentsTricks(t *testing.T) {
 	forNewest(t, nil, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
-		tricks := []apiReply{bash("ccc supervisor-mode off; env -u CLAUDECODE ccc supervisor-mode off"),
+		tricks := []apiReply{bash("claude -p --continue '/supervisor off' </dev/null; env -u CLAUDECODE claude -p --continue '/supervisor off' </dev/null"),
 			replyTool("CronCreate", `{"cron":"* * * * *","prompt":"carry on","recurring":false}`)}
 		var api *scriptedAPI
 		api = box.answering(func(r apiRequest) apiReply {
@@ -214,7 +214,7 @@ func TestRealClientAgentsTricks(t *testing.T) {
 		tty.prompt("the request")
 		box.awaitVerdicts(1)
 		box.awaitVerdicts(2)
-		if text := api.requests("agent")[1].last("user"); strings.Count(text, "off is for the user") != 2 {
+		if text := api.requests("agent")[1].last("user"); strings.Count(text, "由用户决定") != 2 {
 			t.Errorf("switching off said %q", text)
 		}
 		if requests := requestsOf(t, api.lastReview(t)); !slices.Equal(requests, []string{"the request"}) || strings.Contains(box.log(), " switched ") {

@@ -119,7 +119,6 @@ func TestRealClientCopy(t *testing.T) {
 		try + ` 'true' && touch made`,
 		try + ` 'echo x' > made`,
 		"echo $(touch made) && " + try + " true",
-		strings.Replace(try, " try", " supervisor-mode off", 1),
 		strings.Replace(try, " try", " "+tryInsideSubcommand+" made 80", 1),
 		"touch made",
 	}

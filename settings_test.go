@@ -253,12 +253,12 @@ func TestHookCommands(t *testing.T) {
 		"wrap /bin/ccc supervisor-hook":                          "/bin/ccc",
 		"/other/my-review supervisor-hook":                       "/other/my-review", // the running program's own name
 		// None of ccc's.
-		"/bin/other supervisor-hook":                 "",
-		"/bin/ccc status":                            "",
-		"/bin/ccc supervisor-mode # supervisor-hook": "",
-		"ccc > supervisor-hook-log":                  "",
-		"/bin/cccp supervisor-hook":                  "",
-		"/ccc/review supervisor-hook":                "",
+		"/bin/other supervisor-hook":        "",
+		"/bin/ccc status":                   "",
+		"/bin/ccc status # supervisor-hook": "",
+		"ccc > supervisor-hook-log":         "",
+		"/bin/cccp supervisor-hook":         "",
+		"/ccc/review supervisor-hook":       "",
 	} {
 		expectIs(t, command, ownProgram(command, "/opt/my-review"), want)
 	}

@@ -1,11 +1,8 @@
 package main
 
-// Supervision is switched by /supervisor inside a session and by ccc supervisor-mode outside. Off is for the
-// user, never for an agent.
+// Supervision is switched by /supervisor inside a session: by the user, never by an agent.
 
 import (
-	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -84,9 +81,9 @@ func (s *supervision) command(operand string) (answer string, isTask bool) {
 		s.warn("switching the mode", err)
 		return say(modeFailed, err.Error()), false
 	}
-	s.log("switched", "mode", to, "by", switchedInSession)
+	s.log("switched", "mode", to)
 	limit := s.reviewLimit()
-	s.record(entry{Switch: &switched{Mode: to, By: switchedInSession, Limit: limit}})
+	s.record(entry{Switch: &switched{Mode: to, Limit: limit}})
 	switch {
 	case isTask:
 		return "", true
@@ -100,64 +97,4 @@ func (s *supervision) command(operand string) (answer string, isTask bool) {
 		answer = say(switchedToObserve)
 	}
 	return answer + say(switchHolds), false
-}
-
-// supervisorMode is ccc supervisor-mode [on|off|observe] [SESSION]. Without SESSION it is about the newest of
-// the project, which it names, or from an agent's tool about the agent's own.
-func supervisorMode(c *invocation, d dirs) error {
-	operands, to := c.operands, mode("")
-	if len(operands) > 0 && slices.Contains(modes, operands[0]) {
-		to, operands = mode(operands[0]), operands[1:]
-	}
-	isAgent := callerOf(ancestry(os.Getpid()), d.env).byAgent
-	session, err := "", error(nil)
-	switch {
-	case len(operands) > 0:
-		session, err = d.state.findSession(operands[0])
-		if to == "" && (err != nil || len(operands) > 1) {
-			const wrong = "%q is none of on, off and observe, nor the beginning of one known session's id"
-			return usageError("supervisor-mode", wrong, operands[0])
-		}
-	case isAgent:
-		session = d.env.get(sessionVariable)
-	default:
-		if session, err = sessionMeant(d); err == nil {
-			fmt.Fprintln(os.Stderr, "ccc:", say(withReason, say(sessionTitle, session), say(newestHere)))
-		}
-	}
-	switch {
-	case err != nil:
-		return err
-	case !validSession(session):
-		return usageError("supervisor-mode", "which session? "+sessionHint)
-	case isAgent && to != "" && to != modeOn:
-		return withHint(fmt.Errorf("supervisor-mode: %s is for the user, not for the agent", to),
-			fmt.Sprintf("the user can type /supervisor %s, or call this in a terminal of their own", to))
-	}
-	known := d.state.session(session)
-	if to != "" {
-		by := switchedOutside
-		if isAgent {
-			by = switchedByAgent
-		}
-		if err := errors.Join(d.state.create(), known.switchTo(to)); err != nil {
-			return err
-		}
-		err := errors.Join(known.append(entry{Switch: &switched{Mode: to, By: by}}),
-			d.state.log("switched", "session_id", session, "mode", to, "by", by))
-		if err != nil {
-			return err
-		}
-	}
-	present, err := known.readState()
-	if err != nil {
-		return err
-	}
-	config, _ := loadConfig(d)
-	seen := present.modeSeen(config.Supervisor.Observe)
-	if to == modeOn && seen == modeObserve {
-		notice(say(switchedOnObserved))
-	}
-	fmt.Println(seen)
-	return nil
 }

@@ -299,9 +299,6 @@ var (
 	modeSwitched    = map[mode]words{
 		modeOn: {"监督已打开", "Supervision switched on"}, modeOff: {"监督已关闭", "Supervision switched off"},
 		modeObserve: {"监督改为旁观", "Supervision switched to observing"}}
-	byUser            = words{"用户（/supervisor）", "the user (/supervisor)"}
-	byOutside         = words{"会话之外（ccc supervisor-mode）", "ccc supervisor-mode, outside the session"}
-	byAgent           = words{"Agent（ccc supervisor-mode）", "the agent (ccc supervisor-mode)"}
 	titleReview       = words{"审查", "Review"}
 	titleNone         = words{"审查未完成", "No review"}
 	titleQuestion     = words{"提问审查", "Review of a question"}
@@ -326,7 +323,6 @@ var (
 	leadAsked    = words{"用户", "user"}
 	leadSaid     = words{"Agent", "agent"}
 	leadAsks     = words{"提问", "asks"}
-	leadBy       = words{"来自", "by"}
 	leadBasis    = words{"提示词", "prompt"}
 	leadTools    = words{"未记录", "called"}
 	leadRan      = words{"实测", "ran"}

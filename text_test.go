@@ -239,7 +239,7 @@ func wholeSession(t *testing.T, locale string) (written string) {
 	note(box.submit("/supervisor off"))
 	note(box.run(10*time.Second, status, "ccc", "statusline"))
 	box.vars = append(box.vars, "CCC_SUPERVISOR=", "CLAUDE_PROJECT_DIR=")
-	run("supervisor-mode", "on", testSession)
+	note(box.submit("/supervisor on"))
 	run("log", testSession)
 	await(t, output, "\n")
 	end(syscall.SIGTERM)

@@ -43,20 +43,12 @@ type prompt struct {
 	at   time.Time // of its line
 }
 
-// A switched is a switch of supervision.
+// A switched is a switch of supervision, by /supervisor.
 type switched struct {
 	Mode  mode      `json:"mode"`                     // on, off or observe
-	By    string    `json:"by"`                       // one of those below
 	Limit int       `json:"max_iterations,omitempty"` // how many reviews a request has
 	at    time.Time // of its line
 }
-
-// What switched supervision.
-const (
-	switchedInSession = "/supervisor"     // the user, in the session
-	switchedOutside   = "supervisor-mode" // the user, with ccc supervisor-mode
-	switchedByAgent   = "agent"           // the agent, with ccc supervisor-mode
-)
 
 // A review is one of a stop, of a question or by hand, from its begin to its end. A stop at the limit, and a
 // review that could not begin, have the line of the end alone.
