@@ -61,15 +61,6 @@ them what running reviews are doing.
 Example, the ids of the sessions that were sent back:
   ccc status --json | jq -r '.[] | select(.verdict == "block").session_id'
 `},
-		{synopsis: "statusline", run: inPlaces(showStatusline),
-			group: "Watch", sample: "ccc statusline", brief: "show reviews in Claude Code's status line",
-			help: `
-Claude Code calls it with JSON on stdin, and shows the line that it prints: how
-the session's reviews stand, or what the running one is doing. Called on a
-terminal, it prints the lines to put into settings.json.
-
-Example: ccc statusline
-`},
 		{synopsis: "review [--provider NAME] [--json] [SESSION]", run: inProject(reviewNow),
 			group: "Evidence", sample: "ccc review", brief: "review a session now, supervised or not", help: `
 SESSION is the beginning of an id; without it, the one written last is taken: of

@@ -12,7 +12,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 )
 
 // pages are what people read about ccc, each in English and in Chinese.
@@ -114,12 +113,6 @@ func playPage(t *testing.T, page, locale string) {
 		switch block.kind {
 		case "sh":
 			run(block.text)
-			if strings.Contains(block.text, "statusline-with-ccc.sh") {
-				shown := box.run(10*time.Second, `{"session_id":"`+testSession+`"}`, box.home+"/.claude/statusline-with-ccc.sh").stdout
-				if !regexp.MustCompile(`^agent-1 · \S`).MatchString(shown) {
-					t.Errorf("the status line is %q", shown)
-				}
-			}
 		case "yaml": // of a workflow each step
 			for _, step := range regexp.MustCompile(`(?m)^ +(?:- )?run: (.*\n)`).FindAllStringSubmatch(block.text, -1) {
 				run(step[1])
@@ -145,7 +138,7 @@ func playPage(t *testing.T, page, locale string) {
 	}
 	expectIn(t, "the summary of the workflow", box.read("summary"), "~~~\n", "fix it", "SUPERVISOR.md")
 	for _, name := range box.files() {
-		if strings.HasPrefix(name, ".claude/") && name != ".claude/statusline-with-ccc.sh" {
+		if strings.HasPrefix(name, ".claude/") {
 			t.Errorf("%s: left %s", page, name)
 		}
 	}
@@ -174,7 +167,7 @@ func TestPageJSON(t *testing.T) {
 				if err := json.Unmarshal([]byte(example), &keys); err != nil {
 					t.Errorf("%s: %s: %v", page, example, err)
 				}
-				if keys["statusLine"] != nil || keys["type"] != nil { // of Claude Code's settings
+				if keys["type"] != nil { // of Claude Code's settings
 					continue
 				}
 				if _, ok := keys["provider"]; ok || keys["keep_cache"] != nil || keys["review"] != nil || keys["observe"] != nil {

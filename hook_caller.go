@@ -26,7 +26,7 @@ func ancestry(pid int) (chain []process) {
 }
 
 // clientAncestry returns the ancestry of the client that runs this process, from the client on: Claude Code
-// runs hooks and status lines with `sh -c`, and some shells stay between.
+// runs hooks with `sh -c`, and some shells stay between.
 func clientAncestry() []process {
 	chain := ancestry(os.Getppid())
 	shells := []string{"sh", "bash", "dash", "zsh", "ash", "ksh", "busybox"}
@@ -40,12 +40,6 @@ func clientAncestry() []process {
 func claudeIn(env environ) func(process) bool {
 	claude, _ := findClaude(env)
 	return func(p process) bool { return filepath.Base(p.program) == "claude" || sameFile(p.program, claude) }
-}
-
-// statusAncestry is clientAncestry for a status line, which may be a script of the user's in any language.
-func statusAncestry(env environ) []process {
-	chain := clientAncestry()
-	return chain[max(0, slices.IndexFunc(chain, claudeIn(env))):]
 }
 
 // A caller is who has started a client or called ccc.

@@ -304,7 +304,7 @@ func TestLaunchDirectoryGone(t *testing.T) {
 	if got := box.run(60*time.Second, "", "ccc", "verdict", ids[0]); got.code != 3 || !strings.Contains(got.stderr, box.work+"/project 不在了") {
 		t.Errorf("the verdict: %+v", got)
 	}
-	for _, args := range []string{"statusline </dev/null", "uninstall", "help log"} {
+	for _, args := range []string{"uninstall", "help log"} {
 		if got := box.run(60*time.Second, "", "sh", "-c", gone+args); got.code != 0 {
 			t.Errorf("%s: %+v", args, got)
 		}

@@ -71,7 +71,7 @@
 // Views:
 //
 //	receipt.go            a review in words, and in a line
-//	status.go             ccc status, ccc statusline
+//	status.go             ccc status
 //	find_session.go       which session a word or a directory means
 //	verdict.go            ccc verdict
 //	log.go                ccc log

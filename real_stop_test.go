@@ -352,19 +352,3 @@ func TestRealClientShown(t *testing.T) {
 		expectEqual(t, "the verdicts", box.timelineVerdicts(), []verdict{verdictAllow, verdictFailed, verdictBlock, verdictLimit, verdictAllow})
 	})
 }
-
-// A status line may be a script of the user's own that passes its input on: it shows what ccc says, and not that the
-// session is off, though such a script has the mark of what an agent's tools start.
-func TestRealClientStatusLine(t *testing.T) {
-	forClients(t, approvedSession, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
-		box.write("line.sh", 0o700, "#!/bin/sh\ninput=$(cat)\nprintf 'mine · '\nprintf '%s' \"$input\" | ccc statusline\n")
-		line := map[string]any{"type": "command", "command": "~/line.sh", "refreshInterval": 1}
-		box.setSettings(string(encodeJSON(map[string]any{"statusLine": line})))
-		tty := box.start()
-		tty.waitFor("mine · 监督中 0/10", 90*time.Second)
-		tty.prompt("hello")
-		tty.waitFor("mine · 监督中 1/10 · 上次：通过", 90*time.Second)
-		tty.prompt("/supervisor off")
-		tty.waitFor("mine · 监督已关闭", 90*time.Second)
-	})
-}

@@ -153,7 +153,7 @@ func TestRealClientUnknownModel(t *testing.T) {
 		check(t, err)
 		const prompted = `{"session_id":%q,"hook_event_name":"UserPromptSubmit","prompt":"/supervisor"}`
 		event := fmt.Sprintf(prompted, ids[0])
-		for _, view := range []string{"status", "log", "verdict", "statusline", "supervisor-hook"} {
+		for _, view := range []string{"status", "log", "verdict", "supervisor-hook"} {
 			got := box.run(20*time.Second, event, "ccc", view)
 			expectNotIn(t, view, got.stdout+got.stderr, "$", "claude-code:")
 			expectIs(t, view+" shows something", got.stdout+got.stderr != "", true)

@@ -1,14 +1,11 @@
 package main
 
-// Supervised sessions on one line each: ccc status and ccc statusline. A session that can't be read hides no
-// other.
+// Supervised sessions on one line each: ccc status. A session that can't be read hides no other.
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"os"
 	"slices"
@@ -322,67 +319,4 @@ func (s summary) verdictAge() string {
 		return say(hoursAgo, int(ago/time.Hour))
 	}
 	return say(daysAgo, int(ago/(24*time.Hour)))
-}
-
-// statusLine is the setting by which Claude Code calls ccc statusline. Without refreshInterval the line does
-// not change while a Stop hook runs (2.1.330).
-func (d dirs) statusLine() string {
-	command := encodeJSON(shellQuote(d.hookPath()) + " statusline")
-	return fmt.Sprintf(`{"type": "command", "command": %s, "refreshInterval": 5}`, command)
-}
-
-// showStatusline is ccc statusline. At an exit code other than 0 Claude Code takes the status line away.
-func showStatusline(_ *invocation, d dirs) error {
-	if newScreen(os.Stdin).terminal {
-		s := newScreen(os.Stdout)
-		s.writeBlock("", say(statuslineByHand, d.settingsFile()))
-		fmt.Fprintf(s, "\n  \"statusLine\": %s\n\n", d.statusLine())
-		s.writeBlock("", say(statuslineBeside))
-		call := `printf '%s' "$session" | ` + shellQuote(d.hookPath()) + " statusline"
-		fmt.Fprintf(s, "\n  %s\n  %s\n", `session=$(cat)`, call)
-		return s.Flush()
-	}
-	line, err := statusline(os.Stdin, d)
-	reportError(os.Stderr, err)
-	if line != "" {
-		fmt.Println(line)
-	}
-	return nil
-}
-
-// statusline describes the session that Claude Code names on stdin, "" if it is not supervised. It runs in
-// the session's environment, so how the session was launched is known, unlike in ccc status.
-func statusline(stdin io.Reader, d dirs) (string, error) {
-	var input struct {
-		SessionID string `json:"session_id"`
-	}
-	err := json.NewDecoder(io.LimitReader(stdin, inputLimit)).Decode(&input)
-	if err == nil && !validSession(input.SessionID) {
-		err = errors.New("it has no session_id")
-	}
-	if err != nil {
-		return "", fmt.Errorf("reading Claude Code's status: %w", err)
-	}
-	config, _ := loadConfig(d)
-	known := d.state.session(input.SessionID)
-	s := summarize(known, config)
-	state, _ := known.readState()
-	present := state.modeIn(callerOf(statusAncestry(d.env), d.env)).under(config.Supervisor.Observe)
-	isOn := present != modeOff
-	hooks, err := findHooks(d)
-	switch {
-	case isOn && err == nil && len(hooks.programs) == 0: // removed while the session runs
-		return say(noHooks), s.err
-	case !isOn && state.Enabled != "": // the user has switched it
-		return say(supervisionIsOff), s.err
-	case !isOn:
-		return "", s.err
-	case s.Verdict == verdictReviewing:
-		return joined(s.lastLine(), dollars(s.CostUSD)), s.err
-	}
-	how := say(supervisedNow, s.Count, s.Limit)
-	if present == modeObserve {
-		how = say(observedNow)
-	}
-	return joined(how, s.lastLine(), dollars(s.CostUSD)), s.err
 }

@@ -129,7 +129,7 @@ func TestShowEscapes(t *testing.T) {
 	box.vars = append(box.vars, "CCC_SUPERVISOR=1")
 	line := box.run(10*time.Second, `{"session_id":"`+testSession+`"}`, "ccc", "statusline")
 	log := box.ccc("log", testSession)
-	for name, got := range map[string]string{"log": log, "status": box.ccc("status"), "statusline": line.stdout} {
+	for name, got := range map[string]string{"log": log, "status": box.ccc("status")} {
 		if i := strings.IndexFunc(got, func(r rune) bool { return r != '\n' && (r < ' ' || r >= 0x7f && r < 0xa0 || r == 0x202e) }); i >= 0 || got == "" {
 			t.Errorf("%s: %q at %d", name, got, i)
 		}
@@ -451,7 +451,7 @@ func TestShowColours(t *testing.T) {
 	}
 }
 
-// A review that runs is seen in status, its JSON and the status line, with what it does now.
+// A review that runs is seen in status and its JSON, with what it does now.
 func TestStatusReviewing(t *testing.T) {
 	box := newShowBox(t, 120)
 	box.vars = append(box.vars, "LANG=en", "CCC_SUPERVISOR=1")
@@ -463,11 +463,6 @@ func TestStatusReviewing(t *testing.T) {
 	box.timelineOf(testSession, records...)
 	expect := func(doing string) {
 		t.Helper()
-		line := box.run(10*time.Second, `{"session_id":"`+testSession+`"}`, "ccc", "statusline").stdout
-		want := "^" + regexp.QuoteMeta(joined("reviewing 2/10", "DDs", doing)) + "\n$"
-		if !regexp.MustCompile(strings.Replace(want, "DD", `\d\d`, 1)).MatchString(line) {
-			t.Errorf("statusline %q, want %s", line, want)
-		}
 		row, below := `(?s)^Session .*\n.*  2/10     reviewing 2/10 · \d\ds  -     /.*  mend it …\n`, ""
 		switch { // without a call there is no more to tell
 		case strings.HasPrefix(doing, "reading "):
@@ -564,40 +559,6 @@ func TestStatusMany(t *testing.T) {
 	if got := box.ccc("status", "--json"); strings.Count(got, `"session_id"`) != statusRows+5 {
 		t.Errorf("JSON %s", got)
 	}
-}
-
-// Typed by hand, statusline says what it is for, and the lines that it gives are JSON.
-func TestStatuslineByHand(t *testing.T) {
-	box := newFakeBox(t)
-	box.installHooks()
-	master, terminal := openTerminal(t, 80)
-	defer master.Close()
-	defer terminal.Close()
-	cmd := box.command("ccc", "statusline")
-	cmd.Stdin = terminal
-	out, err := cmd.Output()
-	parts := strings.Split(string(out)+"\n\n\n\n", "\n\n")
-	said, lines := parts[0], parts[1]
-	for i, text := range map[int]words{0: statuslineByHand, 2: statuslineBeside} {
-		if begin, _, _ := strings.Cut(text.zh, "%s"); !strings.HasPrefix(unspaced(parts[i]), unspaced(begin)) {
-			t.Errorf("part %d: %s", i, parts[i])
-		}
-	}
-	var settings struct {
-		StatusLine struct {
-			Command         string
-			RefreshInterval int
-		}
-	}
-	if json.Unmarshal([]byte("{"+lines+"}"), &settings); err != nil || !strings.Contains(said, "settings.json") ||
-		!strings.HasSuffix(settings.StatusLine.Command, " statusline") || settings.StatusLine.RefreshInterval == 0 {
-		t.Errorf("%v: %s", err, out)
-	}
-	// The lines for a script of one's own work as they stand there.
-	box.vars = append(box.vars, "CCC_SUPERVISOR=1")
-	script := parts[3] + "\n" + `printf %s "$session" | grep -c session_id`
-	got := box.run(10*time.Second, `{"session_id":"`+testSession+`"}`, "sh", "-c", script)
-	expectEnd(t, "a script of one's own", got, 0, "监督中 0/10\n1\n", "")
 }
 
 // What a line of status sums up: the reviews since the session began, failed and cancelled ones with them, a stop at the limit not; the

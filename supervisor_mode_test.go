@@ -398,8 +398,6 @@ func TestObserve(t *testing.T) {
 			box.reviews(blocks("add docs"))
 			box.stop("")
 			box.installHooks()
-			line := box.run(10*time.Second, fmt.Sprintf(`{"session_id":%q}`, testSession), "ccc", "statusline").stdout
-			expectIn(t, "the status line", line, "observed · last: would be sent back")
 			expectIn(t, "/supervisor", box.submit("/supervisor").stdout, "Supervision: observed · last: would be sent back")
 			expectIn(t, "status", box.ccc("status"), " observed  0/", "  would be sent back  ")
 			expectIn(t, "status --json", box.ccc("status", "--json"), `"mode":"observe"`, `"verdict":"block"`, `"observed":true`)

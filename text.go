@@ -243,7 +243,7 @@ var (
 		"[SUPERVISOR] Limit of reviews reached, %d/%[1]d: the agent may stop"}
 )
 
-// A session on one line: ccc status, ccc statusline.
+// A session on one line: ccc status.
 var (
 	noSessionYet = words{"%s 里还没有受监督的会话\n要开始：ccc --supervisor", // a directory
 		"No session has been supervised in %s yet\nTo start one: ccc --supervisor"}
@@ -267,26 +267,16 @@ var (
 		"limit": {"次数用完", "limit reached"}, "cancelled": {"已取消", "cancelled"},
 		"reviewing": {"审查中", "reviewing"},
 	}
-	wouldBeSentBack  = words{"会被退回", "would be sent back"} // where it is observed
-	withReason       = words{"%s（%s）", "%s (%s)"}          // verdict or session, why
-	runningFor       = words{"%d 秒", "%ds"}
-	justNow          = words{"刚刚", "just now"}
-	minutesAgo       = words{"%d 分钟前", "%dm ago"}
-	hoursAgo         = words{"%d 小时前", "%dh ago"}
-	daysAgo          = words{"%d 天前", "%dd ago"}
-	readingFile      = words{"查看 %s", "reading %s"}
-	searchingFor     = words{"搜索 %s", "searching for %s"}
-	supervisedNow    = words{"监督中 %d/%d", "supervised %d/%d"}
-	observedNow      = words{"旁观中", "observed"}
-	supervisedLast   = words{"上次：%s（%s）", "last: %s %s"} // verdict, when
-	supervisionIsOff = words{"监督已关闭", "supervision is off"}
-	noHooks          = words{"未受监督：settings.json 里没有 ccc 的 hook",
-		"not supervised: settings.json has no hooks of ccc's"}
-	statuslineByHand = words{ // settings.json
-		"这个命令由 Claude Code 调用，在状态栏里显示审查的进展。把下面一行写进 %s：",
-		"Claude Code runs this command to show in its status line how the reviews go. Put this line into %s:"}
-	statuslineBeside = words{"已经有自己的状态栏脚本？在其中加上：",
-		"You have a status line script of your own? Add to it:"}
+	wouldBeSentBack = words{"会被退回", "would be sent back"} // where it is observed
+	withReason      = words{"%s（%s）", "%s (%s)"}          // verdict or session, why
+	runningFor      = words{"%d 秒", "%ds"}
+	justNow         = words{"刚刚", "just now"}
+	minutesAgo      = words{"%d 分钟前", "%dm ago"}
+	hoursAgo        = words{"%d 小时前", "%dh ago"}
+	daysAgo         = words{"%d 天前", "%dd ago"}
+	readingFile     = words{"查看 %s", "reading %s"}
+	searchingFor    = words{"搜索 %s", "searching for %s"}
+	supervisedLast  = words{"上次：%s（%s）", "last: %s %s"} // verdict, when
 )
 
 // A session in full: ccc log.

@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"fmt"
 	"go/ast"
 	"go/constant"
 	"go/parser"
@@ -225,8 +224,6 @@ func wholeSession(t *testing.T, locale string) (written string) {
 	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"keep_cache":true,"max_iterations":4}}`)
 	box.write(".claude/SUPERVISOR.md", 0o600, "Be kind.")
 	note(box.stop(box.transcript(userLine("1", "0", "fix it"), agentLine("2", "1", "done"))))
-	status := fmt.Sprintf(`{"session_id":%q}`, testSession)
-	note(box.run(10*time.Second, status, "ccc", "statusline"))
 	for _, operand := range []string{"", " stat", " on", " off", " on", " a task"} {
 		note(box.submit("/supervisor" + operand))
 	}
@@ -237,7 +234,6 @@ func wholeSession(t *testing.T, locale string) (written string) {
 	run("log")
 	note(box.submit("/supervisor observe"))
 	note(box.submit("/supervisor off"))
-	note(box.run(10*time.Second, status, "ccc", "statusline"))
 	box.vars = append(box.vars, "CCC_SUPERVISOR=", "CLAUDE_PROJECT_DIR=")
 	note(box.submit("/supervisor on"))
 	run("log", testSession)
@@ -263,7 +259,7 @@ func TestLanguageOfSession(t *testing.T) {
 	for _, text := range []words{announcement, announcedOn, currentProvider, introduction, introducedProvider, introducedLog, hookBegun, reviewing, finished, unfinished, limitSkipped,
 		defaultFeedback, feedbackCut, leftOut, leftToUser, reviewFailed, questionAnswered, reviewersAnswer, limitStop, defaultPrompt, commandFile, schemaFeedback,
 		verdictForm, opening, sectionNoCopy, sectionQuestion, sectionTasks, sectionReview, modeIs, modeUnclear, switchedOn, switchedOff, switchedToObserve, supervisedLast,
-		supervisionIsOff, noSessionYet, waitingForFirst, newestHere, underWay, titleQuestion} {
+		noSessionYet, waitingForFirst, newestHere, underWay, titleQuestion} {
 		for language, all := range written {
 			part := "" // the longest that is written as it stands here, whatever is filled in
 			for _, fixed := range regexp.MustCompile(`%(\[\d\])?[a-z]|[\n"]`).Split(text.in(language), -1) {
