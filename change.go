@@ -42,15 +42,6 @@ func (h *history) changeStart(t tree, started string) (s changeStart) {
 	return changeStart{at: began}
 }
 
-// isUsers reports whether the session's first prompt found the path so: then the user had changed it.
-func (h *history) isUsers(t tree, path, content string) bool {
-	if len(h.Prompts) == 0 || h.Prompts[0].Seen.tree != t {
-		return false
-	}
-	first, known := h.Prompts[0].Seen.Paths[path]
-	return known && first[1] == content
-}
-
 // The paths of a change, in the order in which they are shown.
 const (
 	groupSession = iota // the session's

@@ -50,13 +50,13 @@ project is told, and with -f all of them are followed.
 
 Example, the last review and what it rests on: ccc log -n 1
 `},
-		{synopsis: "status [--all] [--json]", run: inProject(showStatus),
+		{synopsis: "status [--json]", run: inProject(showStatus),
 			group: "Watch", sample: "ccc status", brief: "list sessions and running reviews", help: `
-It lists the newest 20 sessions with ccc, of all projects, and below
-them what running reviews are doing.
+It lists the newest 20 sessions with ccc, of all projects: how often the present
+request was reviewed, the last verdict or the running review, what all reviews
+have cost, the project and the request.
 
-  --all    all sessions
-  --json   for programs, always all
+  --json   all of them, for programs
 
 Example, the ids of the sessions that were sent back:
   ccc status --json | jq -r '.[] | select(.verdict == "block").session_id'

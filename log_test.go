@@ -69,7 +69,7 @@ func TestLogBroken(t *testing.T) {
 	status := box.run(10*time.Second, "", "ccc", "status")
 	expectIs(t, "a corrupt state: the exit code", status.code, 0)
 	expectIn(t, "a corrupt state: stderr", status.stderr, "supervisor-"+testSession+".json: ")
-	expectCounts(t, "a corrupt state: stdout", status.stdout, map[string]int{"  退回  ": 2})
+	expectCounts(t, "a corrupt state: stdout", status.stdout, map[string]int{"  退回（": 2})
 }
 
 // follow starts ccc log with args and returns what it has written so far, and

@@ -174,7 +174,7 @@ func (p pictured) play(t *testing.T, box *sandbox, dir string) {
 	for _, view := range []string{"log", "status"} {
 		if view == "status" {
 			tty.waitUntil("a review that runs", time.Minute, func(string) bool {
-				return strings.Contains(box.ccc("status"), "npm test -- basket\n")
+				return strings.Contains(box.ccc("status", "--json"), "npm test -- basket")
 			})
 		}
 		runs("ccc " + view + "; echo " + rule + "; sleep 1000")

@@ -16,45 +16,20 @@ import (
 // statusRows is how many sessions ccc status lists: a screen of them.
 const statusRows = 20
 
-// showStatus is ccc status [--all] [--json].
+// showStatus is ccc status [--json].
 func showStatus(c *invocation, d dirs) error {
 	sessions, err := summarizeAll(d, nil)
 	if err != nil {
 		return err
 	}
-	s, shown := newScreen(os.Stdout), sessions
-	if len(sessions) > statusRows && !c.has("--all") {
-		shown = sessions[:statusRows]
-	}
+	s := newScreen(os.Stdout)
 	switch {
 	case c.has("--json"):
 		s.Write(append(encodeJSON(sessions), '\n'))
 	case len(sessions) == 0:
 		s.writeNothingIn(d.here, 0)
 	default:
-		showTable(s, shown)
-		newest := slices.IndexFunc(sessions, func(session summary) bool { return d.isOfProject(session.Project) })
-		for i, session := range sessions {
-			line := ""
-			switch {
-			case session.now != session.Doing:
-				line = say(sessionIs, session.shortID(), unbroken(session.now))
-			case session.now != "":
-				line = say(sessionRuns, session.shortID(), unbroken(session.now))
-			case session.why != "" && i == newest:
-				line = say(sessionUnreviewed, session.shortID(), oneLine(session.why))
-			}
-			if line != "" {
-				fmt.Fprintln(s, clip(line, s.width))
-			}
-		}
-		if more := len(sessions) - len(shown); more > 0 {
-			s.writeBlock("", say(moreSessions, more))
-		}
-		if newest < 0 {
-			s.writeNothingIn(d.here, len(sessions))
-		}
-		s.writeMonth(sessions, d)
+		showTable(s, sessions[:min(statusRows, len(sessions))])
 	}
 	err = s.Flush()
 	if config, _ := loadConfig(d); !c.has("--json") {
@@ -78,28 +53,6 @@ func (s *screen) writeNothingIn(dir string, elsewhere int) {
 	} else {
 		s.writeBlock("", say(noSessionYet, pathFrom("", dir)))
 	}
-}
-
-// writeMonth writes what the reviews of this project came to in the last 30 days, if there were any.
-func (s *screen) writeMonth(sessions []summary, d dirs) {
-	var all spell
-	for _, session := range sessions {
-		if month := session.month; month != (spell{}) && d.isOfProject(session.Project) {
-			all.reviews += month.reviews
-			all.sentBack += month.sentBack
-			all.costUSD += month.costUSD
-			all.seconds += month.seconds
-		}
-	}
-	if all.reviews == 0 {
-		return
-	}
-	cost := dollars(all.costUSD)
-	if cost != "" {
-		cost = say(monthCost, cost)
-	}
-	minutes := int(math.Ceil(all.seconds / 60))
-	s.writeBlock("", say(monthOfReviews, count(all.reviews, reviews), all.sentBack, cost, minutes))
 }
 
 // noticeOld prints on stderr of which sessions lines of ccc 1.x were not read.
@@ -128,29 +81,9 @@ type summary struct {
 	Tokens    tokens     `json:"tokens"`          // of all
 	UpdatedAt time.Time  `json:"updated_at"`      // when ccc last wrote of it
 	Request   string     `json:"request"`         // the first words of the newest request, redacted
-	month     spell      // its reviews of the last 30 days
-	result    string     // Verdict as people read it; of a review that runs with its number
-	now       string     // Doing as people read it
-	why       string     // why the last stop was not reviewed
+	result    string     // Verdict with its time, as people read it
 	hasOld    bool       // what ccc 1.x recorded of it is not read
 	err       error      // what of it can't be read
-}
-
-// A spell is what the reviews of some time came to.
-type spell struct {
-	reviews, sentBack int
-	costUSD, seconds  float64 // of those without a verdict, too; a cost that is not known is 0
-}
-
-func (s *spell) add(r review) {
-	s.costUSD += r.CostUSD
-	s.seconds += r.DurationSeconds
-	if r.isAnswered() {
-		s.reviews++
-	}
-	if r.Verdict == verdictBlock && !r.Observed {
-		s.sentBack++
-	}
 }
 
 // summarizeAll returns the sessions, newest first, without those in seen.
@@ -195,25 +128,20 @@ func summarize(known sessionFiles, config *configuration) summary {
 		case verdictAllow, verdictBlock, verdictCancelled:
 			s.Reviews++
 		}
-		if time.Since(r.Begun) < 30*24*time.Hour {
-			s.month.add(r)
-		}
 	}
 	s.Request = clip(firstLine(redact(h.newestRequest())), 100)
 	s.CostUSD = math.Round(s.CostUSD*1e6) / 1e6
 	if last := h.lastReview(); last != nil {
 		at := last.lastTime()
 		s.Verdict, s.Observed, s.VerdictAt = last.Verdict, last.Observed, &at
-		s.result = last.verdictName()
-		switch s.Verdict {
-		case verdictReviewing:
+		s.result = say(resultAndTime, oneLine(last.verdictName()), howLongAgo(at))
+		if s.Verdict == verdictReviewing {
+			number := ""
 			if last.Iteration > 0 {
-				s.result += " " + last.reviewNumber()
+				number = " " + last.reviewNumber()
 			}
-			call := redact(last.did.current)
-			s.Doing, s.now = doing(call), callInWords(call, last.Seen.Top)
-		case verdictFailed:
-			s.why = redact(last.Error)
+			s.result = joined(last.verdictName()+number, runningSince(at))
+			s.Doing = doing(redact(last.did.current))
 		}
 	}
 	return s
@@ -221,27 +149,11 @@ func summarize(known sessionFiles, config *configuration) summary {
 
 func (s summary) shortID() string { return s.Session[:min(8, len(s.Session))] }
 
-// lastLine is the review that runs, as in reviewing 1/10 · 12s · go test ./..., or the last verdict.
-func (s summary) lastLine() string {
-	const shown = 60 // columns of the reason
-	result := oneLine(s.result)
-	switch {
-	case s.Verdict == "":
-		return ""
-	case s.Verdict == verdictReviewing:
-		return joined(result, s.verdictAge(), unbroken(s.now))
-	case s.why != "":
-		result = say(withReason, result, clip(oneLine(s.why), shown))
-	}
-	return say(supervisedLast, result, s.verdictAge())
-}
-
-// showTable writes the sessions as a table, each on one line. The columns are the same at every width: only
-// the words of the request are cut. The mode is shown where one of the sessions has another than on. A review
-// that runs takes the place of verdict and time.
+// showTable writes the sessions as a table, each on one line: the request is cut at the edge of the screen.
+// The mode is shown where one of the sessions has another than on.
 func showTable(s *screen, sessions []summary) {
-	const modeColumn, result, when, request = 1, 3, 4, 7 // columns of statusHeads
-	rows, widths := make([][]string, 1, len(sessions)+1), make([]int, len(statusHeads))
+	const modeColumn, result, project, request = 1, 3, 5, 6 // columns of statusHeads
+	rows, widths := make([][]string, 1, len(sessions)+1), [request]int{}
 	for _, head := range statusHeads {
 		rows[0] = append(rows[0], say(head))
 	}
@@ -250,73 +162,43 @@ func showTable(s *screen, sessions []summary) {
 		rows[0][modeColumn] = ""
 	}
 	for _, session := range sessions {
-		used := fmt.Sprintf("%d/%d", session.Count, session.Limit)
-		row := []string{session.shortID(), say(modeCells[session.Mode]), used, session.result,
-			session.verdictAge(), dollars(session.CostUSD), pathFrom("", session.Project), session.Request}
+		row := mapped([]string{session.shortID(), say(modeCells[session.Mode]),
+			fmt.Sprintf("%d/%d", session.Count, session.Limit), session.result, dollars(session.CostUSD),
+			pathFrom("", session.Project), session.Request}, oneLine)
 		for column := range row {
-			if row[column] = oneLine(row[column]); column != modeColumn {
+			if column != modeColumn {
 				row[column] = cmp.Or(row[column], "-")
 			}
-		}
-		if session.Verdict == verdictReviewing {
-			row[result], row[when] = joined(row[result], row[when]), ""
 		}
 		rows = append(rows, row)
 	}
 	for column := range widths {
 		for _, row := range rows {
-			width := displayWidth(row[column])
-			if row[when] == "" && column == result {
-				width = 0
-			} else if row[when] == "" && column == when {
-				width = displayWidth(row[result]) - widths[result] - 2
-			}
-			widths[column] = max(widths[column], width)
+			widths[column] = max(widths[column], displayWidth(row[column]))
 		}
 	}
+	widths[project] = min(widths[project], s.width/4) // a longer path moves its own request
 	for i, row := range rows {
-		line, used, start := "", 0, 0
-		for column, cell := range row {
-			gap := max(start-used, min(used, 2)) // behind a cell that is wider than its column
-			if widths[column] > 0 {
-				start += min(widths[column], s.width/4) + 2
-			}
-			if room := s.width - used - gap; column == request && room > 1 {
-				cell = clip(cell, room)
-			} else if cell == "" || column == request {
+		line, used := "", 0
+		for column, width := range widths {
+			if width == 0 {
 				continue
 			}
-			used += gap + displayWidth(cell)
+			pad := max(0, width-displayWidth(row[column])) + 2
+			used += displayWidth(row[column]) + pad
+			cell := row[column]
 			if i > 0 && column == result {
 				cell = s.paint(verdictColour(sessions[i-1].Verdict), cell)
 			}
-			line += strings.Repeat(" ", gap) + cell
+			line += cell + strings.Repeat(" ", pad)
 		}
+		if room := s.width - used; room > 1 {
+			line += clip(row[request], room)
+		}
+		line = strings.TrimRight(line, " ")
 		if i == 0 {
 			line = s.paint(dim, line)
 		}
 		fmt.Fprintln(s, line)
 	}
-}
-
-// verdictAge is how long ago the last verdict was, or for how long the review has run.
-func (s summary) verdictAge() string {
-	if s.VerdictAt == nil {
-		return ""
-	}
-	ago := max(0, time.Since(*s.VerdictAt)) // a clock may be set back
-	runs := s.Verdict == verdictReviewing
-	switch {
-	case runs && ago < time.Minute:
-		return say(runningFor, int(ago/time.Second))
-	case runs:
-		return duration(ago.Seconds())
-	case ago < time.Minute:
-		return say(justNow)
-	case ago < time.Hour:
-		return say(minutesAgo, int(ago/time.Minute))
-	case ago < 24*time.Hour:
-		return say(hoursAgo, int(ago/time.Hour))
-	}
-	return say(daysAgo, int(ago/(24*time.Hour)))
 }

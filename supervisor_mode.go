@@ -41,7 +41,11 @@ func modeLine(s summary, present mode, limit int) string {
 	if present == modeObserve { // which counts for no limit
 		used = ""
 	}
-	line := joined(say(modeIs, say(modeNames[present])), used, s.lastLine(),
+	last := s.result
+	if last != "" && s.Verdict != verdictReviewing {
+		last = say(supervisedLast, last)
+	}
+	line := joined(say(modeIs, say(modeNames[present])), used, last,
 		joined(say(reviewsOfSession, count(s.Reviews, reviews)), dollars(s.CostUSD)))
 	return line + "\n" + say(modeHow)
 }

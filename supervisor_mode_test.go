@@ -399,7 +399,7 @@ func TestObserve(t *testing.T) {
 			box.stop("")
 			box.installHooks()
 			expectIn(t, "/supervisor", box.submit("/supervisor").stdout, "Supervision: observed · last: would be sent back")
-			expectIn(t, "status", box.ccc("status"), " observed  0/", "  would be sent back  ")
+			expectIn(t, "status", box.ccc("status"), " observed  0/", "  would be sent back just now  ")
 			expectIn(t, "status --json", box.ccc("status", "--json"), `"mode":"observe"`, `"verdict":"block"`, `"observed":true`)
 			expectIn(t, "log", box.ccc("log", testSession), "Review would be sent back\n", "add docs")
 			expectEnd(t, "verdict", box.run(10*time.Second, "", "ccc", "verdict"), 1, "block\n", "Review would be sent back")
@@ -424,7 +424,7 @@ func TestObservedMeanwhile(t *testing.T) {
 		expectIn(t, "the answer", got.stdout, `{"systemMessage":"[SUPERVISOR] 审查：会被退回`)
 		expectNotIn(t, "the answer", got.stdout, "decision")
 		expectIn(t, "the state", box.read(statePath), `"count":0`)
-		expectIn(t, "status", box.ccc("status"), "：退回 0 次")
+		expectIn(t, "status", box.ccc("status"), "会被退回（刚刚）")
 		const counted = "the state, where a review before it was counted"
 		check(t, stateDir(filepath.Join(box.home, ".claude/ccc")).session(testSession).update(
 			func(s *sessionState) { s.Count = 2 }))

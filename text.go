@@ -16,18 +16,27 @@ func duration(seconds float64) string {
 	return say(inMinutes, int(seconds)/60, int(seconds)%60)
 }
 
-// howLongAgo writes how long ago that was, in whole words.
+// howLongAgo writes how long ago that was, in whole minutes, hours or days.
 func howLongAgo(at time.Time) string {
-	passed := time.Since(at)
-	switch {
+	switch passed := time.Since(at); {
 	case passed < time.Minute: // a clock may be set back
 		return say(justNow)
 	case passed < time.Hour:
-		return say(timeAgo, count(int(passed/time.Minute), minutes))
+		return say(minutesAgo, int(passed/time.Minute))
 	case passed < 24*time.Hour:
-		return say(timeAgo, count(int(passed/time.Hour), hours))
+		return say(hoursAgo, int(passed/time.Hour))
+	default:
+		return say(daysAgo, int(passed/(24*time.Hour)))
 	}
-	return say(timeAgo, count(int(passed/(24*time.Hour)), days))
+}
+
+// runningSince writes for how long a review has run that began then, in whole seconds.
+func runningSince(begun time.Time) string {
+	passed := max(0, time.Since(begun)).Truncate(time.Second)
+	if passed < time.Minute {
+		return say(runningFor, int(passed.Seconds()))
+	}
+	return duration(passed.Seconds())
 }
 
 // cutMiddle replaces the middle of a text that is clearly longer than keep characters by a line that counts
@@ -49,10 +58,6 @@ var (
 	characters = words{"个字符", "character"}
 	inSeconds  = words{"%.1f 秒", "%.1fs"}
 	inMinutes  = words{"%d 分 %02d 秒", "%dm%02ds"}
-	timeAgo    = words{"%s前", "%s ago"}
-	minutes    = words{"分钟", "minute"}
-	hours      = words{"小时", "hour"}
-	days       = words{"天", "day"}
 	leftOut    = words{"……（省略 %s）……", "... (%s left out) ..."}
 	listComma  = words{"、", ", "}
 )
@@ -251,18 +256,10 @@ var (
 		"No supervised session in %s yet, %d elsewhere"}
 	statusHeads = [...]words{
 		{"会话", "Session"}, {"监督", "Mode"}, {"审查", "Reviews"}, {"结果", "Result"},
-		{"时间", "When"}, {"花费", "Cost"}, {"项目", "Project"}, {"要求", "Request"},
+		{"花费", "Cost"}, {"项目", "Project"}, {"要求", "Request"},
 	}
-	// The session, and what its reviewer does; a command that it runs; why the last stop was not reviewed.
-	sessionIs         = words{"%s 正在%s", "%s is %s"}
-	sessionRuns       = words{"%s 正在运行：%s", "%s is running: %s"}
-	sessionUnreviewed = words{"%s 未审成：%s", "%s was not reviewed: %s"}
-	linesNotRead      = words{"由 ccc 1.x 记录，不再读取：%s", "Recorded by ccc 1.x, not read: %s"} // sessions
-	// count of reviews, how many sent back, monthCost or nothing, minutes
-	monthOfReviews = words{"30 天内 %s审查：退回 %d 次%s，%d 分钟", "%s in 30 days: %d sent back%s, %d min"}
-	monthCost      = words{"，%s", ", %s"}
-	moreSessions   = words{"还有 %d 个会话：ccc status --all", "%d more: ccc status --all"}
-	verdictNames   = map[string]words{
+	linesNotRead = words{"由 ccc 1.x 记录，不再读取：%s", "Recorded by ccc 1.x, not read: %s"} // sessions
+	verdictNames = map[string]words{
 		"block": {"退回", "sent back"}, "allow": {"通过", "approved"}, "failed": {"未审成", "not reviewed"},
 		"limit": {"次数用完", "limit reached"}, "cancelled": {"已取消", "cancelled"},
 		"reviewing": {"审查中", "reviewing"},
@@ -276,7 +273,8 @@ var (
 	daysAgo         = words{"%d 天前", "%dd ago"}
 	readingFile     = words{"查看 %s", "reading %s"}
 	searchingFor    = words{"搜索 %s", "searching for %s"}
-	supervisedLast  = words{"上次：%s（%s）", "last: %s %s"} // verdict, when
+	resultAndTime   = words{"%s（%s）", "%s %s"}   // verdict, when
+	supervisedLast  = words{"上次：%s", "last: %s"} // that
 )
 
 // A session in full: ccc log.
@@ -389,7 +387,6 @@ var (
 	noReviewThen = words{"审查未完成（%s）：%s", "No review %s: %s"} // how long ago, why
 	reviewRuns   = words{"%s 正在进行，已 %s", "%s has been running for %s"}
 	newerRequest = words{"之后用户又有新的要求，还没有审查过。", "A newer request has not been judged yet."}
-	notCommitted = words{"已通过，但还没有按通过时的内容提交：%s", "Approved, but not committed in this state: %s"}
 	newUntracked = words{"审查时还没有、git 也没有跟踪的新文件（不会被推送）：%s",
 		"New since, and not tracked by git (no push holds them): %s"}
 	verdictAdvice = words{"怎么办：ccc review 审查现在的内容；git push --no-verify 跳过检查",
@@ -397,7 +394,4 @@ var (
 	nobodyHere = words{"这个工作树里还没有审查过任何会话：%s", "No session has been reviewed in this working tree: %s"}
 	// receiptNoRun or receiptNoCopy
 	receiptLacksCopy = words{"%s：这里建不了副本（ccc doctor）", "%s: no copy can be made here (ccc doctor)"}
-	// session, its working tree
-	newestElsewhere = words{"这个项目更新的一次审查（会话 %s）在另一个工作树里：%s",
-		"A newer review of this project, of session %s, was in another working tree: %s"}
 )

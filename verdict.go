@@ -26,7 +26,7 @@ type sessionReview struct {
 
 // showVerdict is ccc verdict [SESSION].
 func showVerdict(c *invocation, d dirs) error {
-	stops, err := d.reviews(c.operands, sessionReview.countsAsStop)
+	stops, err := d.stops(c.operands)
 	if err != nil {
 		return err
 	}
@@ -55,10 +55,9 @@ func (s sessionReview) isTakenBack() bool {
 	return s.Seen.Repository == "" && s.Begun.Before(s.history.lastPrompt())
 }
 
-// reviews returns the reviews that count: of the session that the operand names, else of the tree that holds
-// d.here, of all sessions, as they ended. A session that can't be read may be the newest: an error. If a
-// session of the repository was reviewed later in another working tree, a notice names it.
-func (d dirs) reviews(operands []string, counts func(sessionReview) bool) (stops []sessionReview, err error) {
+// stops returns the reviews that count as a stop: of the session that the operand names, else of the tree that
+// holds d.here, of all sessions, as they ended. A session that can't be read may be the newest: an error.
+func (d dirs) stops(operands []string) (stops []sessionReview, err error) {
 	here := treeOf(d.here)
 	ids, err := d.state.sessions()
 	if len(operands) > 0 && err == nil {
@@ -68,7 +67,6 @@ func (d dirs) reviews(operands []string, counts func(sessionReview) bool) (stops
 	if err != nil {
 		return nil, err
 	}
-	var elsewhere []sessionReview
 	var old []string
 	for _, id := range ids {
 		h, err := d.state.session(id).readHistory()
@@ -80,25 +78,15 @@ func (d dirs) reviews(operands []string, counts func(sessionReview) bool) (stops
 		}
 		for _, r := range h.Reviews {
 			stop := sessionReview{review: r, session: id, history: h}
-			switch {
-			case !counts(stop):
-			case r.Seen.tree == here || len(operands) > 0:
+			if stop.countsAsStop() && (r.Seen.tree == here || len(operands) > 0) {
 				stops = append(stops, stop)
-			case r.Seen.Repository != "" && r.Seen.Repository == here.Repository:
-				elsewhere = append(elsewhere, stop)
 			}
 		}
 	}
 	if len(stops) == 0 {
 		noticeOld(old)
 	}
-	byEnd := func(a, b sessionReview) int { return a.endTime().Compare(b.endTime()) }
-	slices.SortStableFunc(stops, byEnd)
-	slices.SortStableFunc(elsewhere, byEnd)
-	if n := len(elsewhere); n > 0 && (len(stops) == 0 || byEnd(elsewhere[n-1], stops[len(stops)-1]) > 0) {
-		newest := elsewhere[n-1]
-		notice(printable(say(newestElsewhere, newest.session, pathFrom("", newest.Seen.Top))))
-	}
+	slices.SortStableFunc(stops, func(a, b sessionReview) int { return a.endTime().Compare(b.endTime()) })
 	return stops, nil
 }
 
@@ -137,7 +125,7 @@ func (s sessionReview) reasonLines(a answer) (lines []string) {
 			lines = append(lines, say(leftToUser, s.Feedback))
 		}
 	case verdictReviewing:
-		return []string{say(reviewRuns, s.reviewTitle(), duration(time.Since(s.Begun).Seconds()))}
+		return []string{say(reviewRuns, s.reviewTitle(), runningSince(s.Begun))}
 	case verdictFailed:
 		lines = append(lines, say(noReviewThen, when, a.why))
 	case verdictLimit:
@@ -152,10 +140,6 @@ func (s sessionReview) reasonLines(a answer) (lines []string) {
 	}
 	if s.history.lastPrompt().After(s.Begun) {
 		lines = append(lines, say(newerRequest))
-	}
-	isUsers := func(path string) bool { return s.history.isUsers(s.Seen.tree, path, s.Seen.Paths[path][1]) }
-	if paths := slices.DeleteFunc(a.uncommitted, isUsers); len(paths) > 0 {
-		lines = append(lines, say(notCommitted, pathNames(paths)))
 	}
 	if len(a.untracked) > 0 {
 		lines = append(lines, say(newUntracked, pathNames(a.untracked)))
