@@ -794,7 +794,7 @@ func prompted(text string) entry { return entry{Time: now(), Prompt: &prompt{Tex
 
 // switchedTo is a switch of supervision.
 func switchedTo(m mode) entry {
-	return entry{Time: now(), Switch: &switched{Mode: m, By: switchedInSession}}
+	return entry{Time: now(), Switch: &switched{Mode: m}}
 }
 
 // did is a step of a reviewer's.

@@ -132,27 +132,29 @@ func TestRunIsALook(t *testing.T) {
 
 func TestReceipt(t *testing.T) {
 	speakIn(t, english)
-	run := func(command string, code int, output string) record {
-		return record{Command: command, ExitCode: &code, Output: output}
+	run := func(command string, code int, output string) step {
+		return step{Command: command, ExitCode: &code, Output: output}
 	}
-	ended := func(v verdict) record { return record{Event: eventStop, Review: "r", outcome: outcome{Verdict: v}} }
-	unread := ended(verdictBlock)
+	ended := func(v verdict, did steps) review {
+		return review{Event: eventStop, outcome: outcome{Verdict: v}, did: did}
+	}
+	unread := ended(verdictBlock, steps{Tools: []string{"Read(a)", "Bash(python3 t.py)"}})
 	unread.NoVerdict = true
+	counted := ended(verdictAllow, steps{})
+	counted.Iteration, counted.Limit, counted.DurationSeconds, counted.CostUSD = 2, 10, 12.3, 0.31
+	asked := ended(verdictBlock, steps{Runs: []step{run("a", 0, ""), run("b ||\n  c", 1, "no"), run("d", 0, ""), run("e", 0, "one\nt  wo\n")}})
+	asked.Event = eventPreToolUse
 	for _, c := range []struct {
 		round review
 		want  string
 	}{
-		{record{Event: eventStop, Review: "r", Iteration: 2, Limit: 10, outcome: outcome{Verdict: verdictAllow, DurationSeconds: 12.3, CostUSD: 0.31}}.review(),
-			"Review 2/10 approved · 12.3s · $0.31 · only the conversation and the changes were read"},
-		{ended(verdictBlock).withSteps([]string{"Read(a)"}, nil, nil), "Review sent back · only files were read, nothing was run"},
-		{ended(verdictBlock).withSteps(nil, nil, []string{"Bash(a)"}), "Review sent back · Claude Code refused all its calls"},
-		{unread.withSteps([]string{"Read(a)", "Bash(python3 t.py)"}, nil, nil),
-			"Review sent back · nothing was run in a copy · the reviewer gave no verdict: what it said is the feedback"},
+		{counted, "Review 2/10 approved · 12.3s · $0.31 · only the conversation and the changes were read"},
+		{ended(verdictBlock, steps{Tools: []string{"Read(a)"}}), "Review sent back · only files were read, nothing was run"},
+		{ended(verdictBlock, steps{Refused: []string{"Bash(a)"}}), "Review sent back · Claude Code refused all its calls"},
+		{unread, "Review sent back · nothing was run in a copy · the reviewer gave no verdict: what it said is the feedback"},
 		// The last that failed and the last of the others, as they ran; what was printed where nothing failed.
-		{record{Event: eventPreToolUse, outcome: outcome{Verdict: verdictBlock}}.withSteps(nil,
-			[]record{run("a", 0, ""), run("b ||\n  c", 1, "no"), run("d", 0, ""), run("e", 0, "one\nt  wo\n")}, nil),
-			"Review of a question sent back · c → exit 1 · d → exit 0 · e → t  wo · 1 more run"},
-		{ended(verdictBlock).withSteps(nil, []record{run("go run . --monthly 2026-01-31", 0, "2026-03-03\n")}, nil), "Review sent back · go run . --monthly 2026-01-31 → 2026-03-03"},
+		{asked, "Review of a question sent back · c → exit 1 · d → exit 0 · e → t  wo · 1 more run"},
+		{ended(verdictBlock, steps{Runs: []step{run("go run . --monthly 2026-01-31", 0, "2026-03-03\n")}}), "Review sent back · go run . --monthly 2026-01-31 → 2026-03-03"},
 	} {
 		expectIs(t, "the receipt", c.round.receipt(), c.want)
 	}

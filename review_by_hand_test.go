@@ -360,8 +360,7 @@ func TestByHand(t *testing.T) {
 	path := strings.Join(paths, " ")
 	known, err := os.ReadFile(path)
 	check(t, err)
-	begun := record{Time: now(), Kind: kindBegin, Event: eventStop, Review: "r", Process: "1-2-of-another-namespace", Deadline: ago(-time.Minute)}
-	check(t, appendFile(path, append(encodeJSON(begun.entry()), '\n')))
+	check(t, appendFile(path, append(encodeJSON(began(review{ID: "r"})), '\n')))
 	expectIn(t, "stderr", expect(4, "").stderr, "reviewed right now", "ccc log -f ")
 	check(t, os.WriteFile(path, known, 0o600))
 	box.reviews(allows("well"))

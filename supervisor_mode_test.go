@@ -90,66 +90,6 @@ func TestSwitchInSession(t *testing.T) {
 	}
 }
 
-func TestSwitchOutside(t *testing.T) {
-	box := newFakeBox(t)
-	const here = "ccc: 会话 " + testSession + "（当前项目最新的会话）"
-	for _, args := range []string{"on " + testSession, "on", "", "offf"} { // the variable is about an agent's tool, and this is none
-		got := box.run(10*time.Second, "", append([]string{"env", "CLAUDE_CODE_SESSION_ID=" + testSession, "ccc", "supervisor-mode"}, strings.Fields(args)...)...)
-		if got.code != 2 || !strings.Contains(got.stderr, "session") || strings.Contains(got.stderr, "最新") || len(box.files()) != 0 {
-			t.Errorf("before there is one: supervisor-mode %s: %+v", args, got)
-		}
-	}
-	box.timelineOf(testSession, prompted("fix it").in(box.work))
-	tests := []struct {
-		args   string
-		code   int
-		stdout string
-		stderr string
-	}{
-		{args: "nonsense", code: 2, stderr: `ccc: supervisor-mode: "nonsense" is none of on, off and observe`},
-		{args: "observe", stdout: "observe\n", stderr: here},
-		{args: testSession, stdout: "observe\n"},
-		{args: "on nonsense", code: 2, stderr: `no session "nonsense"` + "\n     name one, as ccc status lists them\n"},
-		{args: "", stdout: "observe\n", stderr: here},
-		{args: "on", stdout: "on\n", stderr: here},
-		{args: testSession, stdout: "on\n"},
-		{args: "off " + testSession[:8], stdout: "off\n"},
-		{args: testSession, stdout: "off\n"},
-		{args: "on " + testSession, stdout: "on\n"},
-		{args: "off", stdout: "off\n", stderr: here},
-		{args: "on ../x", code: 2, stderr: "no session"},
-		{args: "maybe " + testSession, code: 2, stderr: `"maybe" is none of on, off and observe`},
-		{args: "onn", code: 2, stderr: `"onn" is none of on, off and observe`},
-		{args: "of", code: 2, stderr: `"of" is none of on, off and observe`},
-		{args: "offf " + testSession, code: 2, stderr: `"offf" is none of on, off and observe`},
-		{args: "status", code: 2, stderr: `"status" is none of on, off and observe`},
-		{args: "on a b", code: 2, stderr: "usage:"},
-	}
-	for _, test := range tests {
-		got := box.run(10*time.Second, "", append([]string{"ccc", "supervisor-mode"}, strings.Fields(test.args)...)...)
-		if got.code != test.code || got.stdout != test.stdout || (got.stderr == "") != (test.stderr == "") || !strings.Contains(got.stderr, test.stderr) {
-			t.Errorf("supervisor-mode %s: %+v", test.args, got)
-		}
-	}
-	if events := box.read(eventsPath); strings.Count(events, `"switch":{"mode":`) != 5 {
-		t.Errorf("switches leave %s", events)
-	}
-	for _, mode := range []string{"on", "off"} {
-		expectIs(t, "the log of "+mode, strings.Count(box.log(), " switched session_id="+testSession+" mode="+mode+" by=supervisor-mode\n"), 2)
-	}
-	if told := box.run(10*time.Second, "", "ccc", "log", testSession); strings.Count(told.stdout, say(byOutside)) != 5 {
-		t.Errorf("ccc log: %+v, want %q five times", told, say(byOutside))
-	}
-	broken := newFakeBox(t)
-	broken.write(".claude/ccc", 0o600, "")
-	expectEnd(t, "where no state can be", broken.run(10*time.Second, "", "ccc", "supervisor-mode", "off", testSession), 1, "", "not a directory")
-	// What was switched from outside counts for the next stop.
-	box.vars = append(box.vars, "CCC_SUPERVISOR=1")
-	if got := box.stop(""); got.stdout != "" || got.stderr != "" {
-		t.Errorf("switched off, but %+v", got)
-	}
-}
-
 // What could not be switched is said.
 func TestSwitchFails(t *testing.T) {
 	box := newHookBox(t)

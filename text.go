@@ -176,11 +176,8 @@ var (
 	modeUnclear = words{
 		"不明白“/supervisor %s”。\n可用：on（打开）、off（关闭）、observe（旁观）、status（状态），或直接写任务",
 		"\"/supervisor %s\" is not understood. It takes on, off, observe, status, or a task of several words"}
-	modeNotForAgent = words{
-		"开关监督由用户决定，不由 Agent 决定。\n在你自己的终端里可以运行 ccc supervisor-mode off、on 或 observe。",
-		"Only the user switches supervision, not the agent. In a terminal of your own: " +
-			"ccc supervisor-mode off, on or observe"}
-	modeFailed = words{"无法切换监督：%s", "Supervision could not be switched: %s"}
+	modeNotForAgent = words{"开关监督由用户决定，不由 Agent 决定。", "Only the user switches supervision, not the agent."}
+	modeFailed      = words{"无法切换监督：%s", "Supervision could not be switched: %s"}
 	// Behind each stands switchHolds.
 	switchedOn = words{"监督已打开：Agent 每次停下之前都要先经过审查，每项要求最多 %s。", // count of reviews
 		"Supervision is on: the agent is reviewed before it stops, up to %s per request."}
