@@ -281,7 +281,8 @@ func (c *configuration) providerVariables() map[string]bool {
 	return names
 }
 
-// withTokens returns env with the tokens of the providers, under the names that claude has for them.
+// withTokens returns env with the tokens of the providers, under the names that claude has for them; one that
+// stands in a header is a token, too.
 func (c *configuration) withTokens(env []string) []string {
 	all := slices.Clone(env)
 	for _, p := range c.Providers {
@@ -290,6 +291,12 @@ func (c *configuration) withTokens(env []string) []string {
 				value = envText(lookupEnv(env, from))
 			}
 			all = append(all, name+"="+string(value))
+			if name == headersVariable {
+				for header := range strings.Lines(string(value)) {
+					header = strings.TrimSpace(header)
+					all = append(all, tokenVariable+"="+header[strings.LastIndexAny(header, " :")+1:])
+				}
+			}
 		}
 	}
 	return all
