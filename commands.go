@@ -226,10 +226,8 @@ func showHelp(c *invocation) error {
 		case command.synopsis != "":
 			text = command.page()
 		default:
-			if meant := similar(name, append(slices.Clone(subcommands), configTopic)); meant != "" {
-				return usageError("help", "no page %q; did you mean: ccc help %s", name, meant)
-			}
-			return usageError("help", "no page %q", name)
+			names := strings.Join(append(slices.Clone(subcommands), configTopic), ", ")
+			return usageError("help", "no page %q; there are %s", name, names)
 		}
 	}
 	fmt.Print(text)

@@ -138,22 +138,11 @@ func parseConfig(content []byte) (*configuration, error) {
 		return nil, fmt.Errorf("line %d: %s: expected %s", line, mistyped.Field, expectedFor(mistyped.Type))
 	}
 	if err != nil {
-		return nil, unknownKey(strings.TrimPrefix(err.Error(), "json: unknown field "))
+		quoted := strings.TrimPrefix(err.Error(), "json: unknown field ")
+		line, _ := position(content, max(0, bytes.Index(content, []byte(quoted))))
+		return nil, fmt.Errorf("line %d: unknown key %s", line, quoted)
 	}
 	return c, c.check(root)
-}
-
-// unknownKey is the error for a key in quotes that ccc.json does not have, or not there. It names the first
-// key that may be meant.
-func unknownKey(quoted string) error {
-	for _, known := range configKeys {
-		names := strings.Split(known[0], ".")
-		if name := similar(strings.Trim(quoted, `"`), names); name != "" {
-			path := strings.Join(names[:slices.Index(names, name)+1], ".")
-			return fmt.Errorf("unknown key %s: did you mean %s?", quoted, path)
-		}
-	}
-	return fmt.Errorf("unknown key %s", quoted)
 }
 
 // expectedFor returns what JSON is expected for a value of type t.
@@ -169,8 +158,7 @@ func expectedFor(t reflect.Type) string {
 
 // noneOf is the error that the value of a key, which is a word, is none of names.
 func noneOf(key, value string, names ...string) error {
-	list := strings.Join(names, ", ")
-	return fmt.Errorf("%s: %q is none of %s%s", key, value, list, didYouMean(value, names))
+	return fmt.Errorf("%s: %q is none of %s", key, value, strings.Join(names, ", "))
 }
 
 // check returns an error for the first value that has the right type but is not as expected, and gives the
@@ -257,9 +245,8 @@ func (c *configuration) providerNames() []string { return slices.Sorted(maps.Key
 
 // unknownProvider is the error that no provider has that name.
 func (c *configuration) unknownProvider(name string) error {
-	names := c.providerNames()
-	list := cmp.Or(strings.Join(names, ", "), "none")
-	return fmt.Errorf("%q is no provider of this file (it has %s)%s", name, list, didYouMean(name, names))
+	list := cmp.Or(strings.Join(c.providerNames(), ", "), "none")
+	return fmt.Errorf("%q is no provider of this file (it has %s)", name, list)
 }
 
 // variableIn returns NAME if the whole value is ${NAME}.

@@ -283,7 +283,7 @@ func TestDoctorConfigOnce(t *testing.T) {
 	box := newDoctorBox(t)
 	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"max_iteration":3}}`)
 	got := box.run(60*time.Second, "", "ccc", "doctor")
-	if got.code != 1 || strings.Count(got.stdout, `ccc.json: unknown key "max_iteration": did you mean `) != 1 ||
+	if got.code != 1 || strings.Count(got.stdout, `ccc.json: line 1: unknown key "max_iteration" (see `) != 1 ||
 		got.stderr != "ccc: problems: 1\n" {
 		t.Errorf("%+v", got)
 	}

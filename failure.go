@@ -46,34 +46,6 @@ func keyHint(path, change string) string { return change + ":\n" + editHint(path
 // editHint is the command that opens the file at path.
 func editHint(path string) string { return "${EDITOR:-vi} " + shellQuote(path) }
 
-// similar returns the first of names that is word but for one letter, which is missing, too many, another or
-// swapped with its neighbour, or that begins with word; "" if none is. Dashes before a name do not count.
-func similar(word string, names []string) string {
-	for _, name := range names {
-		a, b := []rune(word), []rune(strings.TrimLeft(name, "-"))
-		for len(a) > 0 && len(b) > 0 && a[0] == b[0] {
-			a, b = a[1:], b[1:]
-		}
-		isBeginning := len(a) == 0 && word != ""
-		for len(a) > 0 && len(b) > 0 && a[len(a)-1] == b[len(b)-1] {
-			a, b = a[:len(a)-1], b[:len(b)-1]
-		}
-		isSwapped := len(a) == 2 && len(b) == 2 && a[0] == b[1] && a[1] == b[0]
-		if isBeginning || isSwapped || max(len(a), len(b)) == 1 {
-			return name
-		}
-	}
-	return ""
-}
-
-// didYouMean ends the message that word is none of names, with the one that is meant.
-func didYouMean(word string, names []string) string {
-	if name := similar(word, names); name != "" {
-		return ": did you mean " + name + "?"
-	}
-	return ""
-}
-
 // A misuse is an error in the arguments of a subcommand. main.go adds the usage to it.
 type misuse struct{ error }
 

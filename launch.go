@@ -117,15 +117,14 @@ func (l *launch) parse(args []string) (err error) {
 		if strings.ContainsFunc(word, func(r rune) bool { return unicode.IsSpace(r) || r > unicode.MaxASCII }) {
 			break
 		}
-		return unknownWord(args[:at], args[at:], l.config)
+		return unknownWord(word, l.config)
 	}
-	words, rest := args[:at], args[at:]
+	rest := args[at:]
 	if len(rest) > 0 && rest[0] == "--" {
 		rest = rest[1:]
-	} else if behind := slices.Index(untilDashes(rest), supervisorFlag); behind >= 0 {
+	} else if slices.Contains(untilDashes(rest), supervisorFlag) {
 		err := errors.New(supervisorFlag + " is ccc's, and has to stand before claude's arguments")
-		return failure{code: 2, err: err,
-			hint: "write: " + commandLine([]string{supervisorFlag}, words, rest[:behind], rest[behind+1:])}
+		return failure{code: 2, err: err}
 	}
 	if !l.named {
 		l.provider, err = l.config.currentProvider(l.dirs)
@@ -134,19 +133,11 @@ func (l *launch) parse(args []string) (err error) {
 	return err
 }
 
-// unknownWord is the error that rest begins with a word that ccc does not know; before is what comes before
-// it. The hint lists the words that ccc knows, and repeats the command line in the forms that work.
-func unknownWord(before, rest []string, c *configuration) error {
-	word, behind := rest[0], rest[1:]
-	isFlag := func(arg string) bool { return strings.HasPrefix(arg, "-") }
-	isPrompt := len(behind) > 0 && !slices.ContainsFunc(behind, isFlag)
-	hint := "to pass it on to claude: " + commandLine(before, []string{"--"}, rest)
-	if isPrompt {
-		hint = "as a prompt: " + commandLine(before, []string{strings.Join(rest, " ")}) + "\n" + hint
-	}
+// unknownWord is the error that the command line begins with a word that ccc does not know, or knows only in
+// the first place. It lists the words that there are.
+func unknownWord(word string, c *configuration) error {
 	if isSubcommand(word) {
-		err := fmt.Errorf("%q is a subcommand, and has to stand first: %s", word, commandLine(rest))
-		return failure{code: 2, err: err, hint: hint}
+		return failure{code: 2, err: fmt.Errorf("%q is a subcommand, and has to stand first", word)}
 	}
 	names := slices.Concat([]string{supervisorFlag}, subcommands, c.providerNames(), []string{noProvider})
 	if name := similar(word, names); name != "" {
