@@ -139,24 +139,11 @@ func unknownWord(word string, c *configuration) error {
 	if isSubcommand(word) {
 		return failure{code: 2, err: fmt.Errorf("%q is a subcommand, and has to stand first", word)}
 	}
-	names := slices.Concat([]string{supervisorFlag}, subcommands, c.providerNames(), []string{noProvider})
-	if name := similar(word, names); name != "" {
-		line := commandLine(before, []string{name}, behind)
-		switch {
-		case isSubcommand(name): // it has to come first
-			line = commandLine([]string{name}, behind)
-		case name == supervisorFlag && len(behind) > 0 && c.Providers[behind[0]] == nil:
-			if isPrompt { // claude takes the first word only
-				behind = []string{strings.Join(behind, " ")}
-			}
-			line = commandLine(before, []string{name, "--"}, behind)
-		}
-		hint = "did you mean: " + line + "\n" + hint
-	}
-	err := fmt.Errorf("%q is neither a subcommand nor a provider", word)
-	providers := cmp.Or(strings.Join(c.providerNames(), ", "), "none; to configure one: ccc help config")
-	hint = "subcommands: " + strings.Join(subcommands, ", ") + "\nproviders: " + providers + "\n" + hint
-	return failure{code: 2, err: err, hint: hint}
+	const format = "%q is no subcommand (%s) and no provider (%s); " +
+		"a prompt needs quotes; to pass the word on to claude: %s"
+	providers := cmp.Or(strings.Join(c.providerNames(), ", "), "none; see ccc help config")
+	return failure{code: 2, err: fmt.Errorf(format, word, strings.Join(subcommands, ", "), providers,
+		commandLine([]string{"--", word}))}
 }
 
 // environment returns that of claude: ccc's own with each variable once, the provider's values, and absolute

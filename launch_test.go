@@ -116,14 +116,9 @@ func TestLaunch(t *testing.T) {
 			stderr: "providers.a.env.ANTHROPIC_AUTH_TOKEN of ccc.json is ${NO_SUCH_TOKEN}, which is not set\n     read -r NO_SUCH_TOKEN; export NO_SUCH_TOKEN\n"},
 		{name: "unknown_current", args: "-p x", config: `{"current_provider":"gone","providers":{"glm":{}}}`, code: 1,
 			stderr: `ccc.json: current_provider: "gone" is no provider of this file (it has glm); ccc default goes without one (see ccc help config)`},
-		{name: "unknown_word", args: "fix", code: 2, stderr: `"fix"|providers: none; to configure one: ccc help config|ccc -- fix`},
-		{name: "prompt_without_quotes", args: "--supervisor fix the bug", code: 2,
-			stderr: "\n     as a prompt: ccc --supervisor 'fix the bug'\n|claude: ccc --supervisor -- fix the bug\n"},
-		{name: "unknown_subcommand", args: "statu --json", code: 2, stderr: "     did you mean: ccc status --json\n|ccc -- statu --json\n"},
-		{name: "flag_without_dashes", args: "supervisor kimi", config: config, code: 2, stderr: "     did you mean: ccc --supervisor kimi\n"},
-		{name: "unknown_word_supervised", args: "--supervisor mcp list", code: 2, stderr: "claude: ccc --supervisor -- mcp list\n"},
-		{name: "subcommand_supervised", args: "--supervisor log -f", code: 2,
-			stderr: `"log" is a subcommand, and has to stand first: ccc log -f|ccc --supervisor -- log -f`},
+		{name: "unknown_word", args: "fix", code: 2, stderr: `"fix"|no provider (none; see ccc help config)|ccc -- fix`},
+		{name: "prompt_without_quotes", args: "--supervisor fix the bug", code: 2, stderr: `"fix" is no subcommand|a prompt needs quotes|: ccc -- fix` + "\n"},
+		{name: "subcommand_supervised", args: "--supervisor log -f", code: 2, stderr: `ccc: "log" is a subcommand, and has to stand first` + "\n"},
 		{name: "second_provider_is_claudes", args: "kimi glm -p", config: config,
 			passed: "--verbose --effort high glm -p"},
 		{name: "supervisor", args: "--supervisor -p hi", passed: "-p hi",
@@ -396,38 +391,6 @@ func TestLaunchParsed(t *testing.T) {
 			expectIs(t, test.line+": the code", failureOf(err).code, map[bool]int{true: 1, false: 2}[test.current == "gone"])
 		}
 		expectIs(t, test, got, test.want)
-	}
-}
-
-// What is proposed for a word that ccc does not know: the words that it does, and the form in which it works.
-func TestLaunchUnknown(t *testing.T) {
-	c := &configuration{Providers: map[string]*provider{"kimi": {name: "kimi"}}}
-	for line, want := range map[string]string{ // the words before the one that is not known, |, the others
-		"|statsu --json":   "did you mean: ccc status --json\nto pass it on to claude: ccc -- statsu --json",
-		"|supervisor kimi": "did you mean: ccc --supervisor kimi\nas a prompt: ccc 'supervisor kimi'\nto pass it on to claude: ccc -- supervisor kimi",
-		"|supervis":        "did you mean: ccc --supervisor\nto pass it on to claude: ccc -- supervis",
-		"|supervis mcp":    "did you mean: ccc --supervisor -- mcp\nas a prompt: ccc 'supervis mcp'\nto pass it on to claude: ccc -- supervis mcp",
-		"|supervis mcp list": "did you mean: ccc --supervisor -- 'mcp list'\nas a prompt: ccc 'supervis mcp list'\n" +
-			"to pass it on to claude: ccc -- supervis mcp list",
-		"--supervisor|kimo -p": "did you mean: ccc --supervisor kimi -p\nto pass it on to claude: ccc --supervisor -- kimo -p",
-		"--supervisor|statsu":  "did you mean: ccc status\nto pass it on to claude: ccc --supervisor -- statsu",
-		"|defautl -p":          "did you mean: ccc default -p\nto pass it on to claude: ccc -- defautl -p",
-		"|zzzzz a --b c":       "to pass it on to claude: ccc -- zzzzz a --b c",
-		"|zzzzz $a":            "as a prompt: ccc 'zzzzz $a'\nto pass it on to claude: ccc -- zzzzz '$a'",
-		"|zzzzz -p a":          "to pass it on to claude: ccc -- zzzzz -p a",
-	} {
-		before, rest, _ := strings.Cut(line, "|")
-		f := failureOf(unknownWord(strings.Fields(before), strings.Fields(rest), c))
-		expectIs(t, line, f.hint, "subcommands: "+strings.Join(subcommands, ", ")+"\nproviders: kimi\n"+want)
-		expectIs(t, line+": the code", f.code, 2)
-	}
-	f := failureOf(unknownWord([]string{supervisorFlag}, []string{"log", "-f"}, c))
-	expectIs(t, "a subcommand", f.Error(), `"log" is a subcommand, and has to stand first: ccc log -f`+
-		"\n     to pass it on to claude: ccc --supervisor -- log -f")
-	expectIn(t, "no providers", failureOf(unknownWord(nil, []string{"x"}, &configuration{})).hint,
-		"\nproviders: none; to configure one: ccc help config\n")
-	for _, hidden := range []string{hookSubcommand, guardSubcommand, tryInsideSubcommand} {
-		expectIs(t, hidden, isSubcommand(hidden) && !slices.Contains(subcommands, hidden), true)
 	}
 }
 

@@ -127,7 +127,6 @@ func TestShowEscapes(t *testing.T) {
 		did(step{Kind: stepWords, Review: "r", Words: "words" + evil}),
 		ended(review{ID: "r", outcome: outcome{Verdict: "odd" + evil, Feedback: "feedback" + evil, Error: "error" + evil}}).in("/p\n"+evil))
 	box.vars = append(box.vars, "CCC_SUPERVISOR=1")
-	line := box.run(10*time.Second, `{"session_id":"`+testSession+`"}`, "ccc", "statusline")
 	log := box.ccc("log", testSession)
 	for name, got := range map[string]string{"log": log, "status": box.ccc("status")} {
 		if i := strings.IndexFunc(got, func(r rune) bool { return r != '\n' && (r < ' ' || r >= 0x7f && r < 0xa0 || r == 0x202e) }); i >= 0 || got == "" {
