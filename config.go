@@ -16,30 +16,22 @@ import (
 	"strings"
 )
 
-// A configuration is what ccc.json sets. $schema is for editors.
+// A configuration is what ccc.json sets.
 type configuration struct {
-	Schema          json.RawMessage      `json:"$schema"`
-	Supervisor      supervisorConfig     `json:"supervisor"`
-	Language        string               `json:"language"` // "" means the locale's
-	Settings        json.RawMessage      `json:"settings"` // an object, or nil
-	ClaudeArgs      []string             `json:"claude_args"`
-	CurrentProvider string               `json:"current_provider"` // of launches that name none
-	Providers       map[string]*provider `json:"providers"`
+	Supervisor supervisorConfig     `json:"supervisor"`
+	Language   string               `json:"language"` // "" means the locale's
+	Providers  map[string]*provider `json:"providers"`
 }
 
 type supervisorConfig struct {
-	Schema         json.RawMessage `json:"$schema"`
-	MaxIterations  int             `json:"max_iterations"`  // reviews for one request of the user's
-	TimeoutSeconds int             `json:"timeout_seconds"` // for one review
-	Model          string          `json:"model"`
-	Provider       string          `json:"provider"`
-	PermissionMode string          `json:"permission_mode"`
-	AllowedTools   []string        `json:"allowed_tools"`
-	KeepCache      *bool           `json:"keep_cache"`     // forces or forbids the agent's prompt cache
-	MaxBudgetUSD   float64         `json:"max_budget_usd"` // 0 means no limit
-	Try            bool            `json:"try"`            // the reviewer may run commands in a copy
-	Review         string          `json:"review"`         // reviewAlways or reviewWork
-	Observe        bool            `json:"observe"`        // judge each stop, and send nobody back
+	MaxIterations  int      `json:"max_iterations"`  // reviews for one request of the user's
+	TimeoutSeconds int      `json:"timeout_seconds"` // for one review
+	MaxBudgetUSD   float64  `json:"max_budget_usd"`  // 0 means no limit
+	Model          string   `json:"model"`
+	Provider       string   `json:"provider"`
+	AllowedTools   []string `json:"allowed_tools"`
+	Review         string   `json:"review"`  // reviewAlways or reviewWork
+	Observe        bool     `json:"observe"` // judge each stop, and send nobody back
 }
 
 // The values of supervisor.review.
@@ -48,15 +40,17 @@ const (
 	reviewWork   = "work"   // where the agent has called a tool, or a file has changed
 )
 
-// noProvider on the command line is no provider.
+// goneKeys are those of 2.0 that nothing reads.
+var goneKeys = []string{
+	"settings", "claude_args", "current_provider", "keep_cache", "permission_mode", "try", "$schema"}
+
+// noProvider on a session's record is no provider. On the command line of 2.0 it was, too.
 const noProvider = "default"
 
 // A provider is an API that claude can be started against.
 type provider struct {
-	name       string
-	Schema     json.RawMessage    `json:"$schema"`
-	Env        map[string]envText `json:"env"`
-	ClaudeArgs []string           `json:"claude_args"`
+	name string
+	Env  map[string]envText `json:"env"`
 }
 
 // An envText is the value of an environment variable in ccc.json: a string, or a number or boolean as it is
@@ -75,30 +69,19 @@ func (t *envText) UnmarshalJSON(raw []byte) error {
 var configKeys = [][2]string{
 	{"supervisor.max_iterations", "reviews of a request, 1 to 100 (10)"},
 	{"supervisor.timeout_seconds", "seconds for a review, 10 to 3600 (540)"},
+	{"supervisor.max_budget_usd", "what a review may cost (0: no limit)"},
 	{"supervisor.model", "the reviewer's model (the session's)"},
 	{"supervisor.provider", "the reviewer's provider (the session's)"},
-	{"supervisor.permission_mode", "of the reviewer outside a copy (\"dontAsk\")"},
 	{"supervisor.allowed_tools", "what it may use besides, [\"Bash(go test:*)\"] ([])"},
-	{"supervisor.keep_cache", "force or forbid the agent's prompt cache (null)"},
-	{"supervisor.max_budget_usd", "what a review may cost (0: no limit)"},
-	{"supervisor.try", "give the reviewer a copy to run things in (true)"},
 	{"supervisor.review", "\"work\": not where the agent only talks (\"always\")"},
 	{"supervisor.observe", "judge and show, never send back (false)"},
 	{"language", "\"en\" or \"zh\" (the locale's)"},
-	{"settings", "added to Claude Code's, where it has none ({})"},
-	{"claude_args", "claude's arguments at each launch ([])"},
-	{"current_provider", "for a plain ccc, but not for ccc default (null)"},
 	{"providers.NAME.env", "its variables; \"${X}\": as X, \"\": unset ({})"},
-	{"providers.NAME.claude_args", "claude's arguments with it ([])"},
 }
 
-// permissionModes are those of Claude Code (2.1.280).
-var permissionModes = []string{
-	"acceptEdits", "auto", "bypassPermissions", "default", "dontAsk", "manual", "plan"}
-
 func defaultConfig() *configuration {
-	return &configuration{Supervisor: supervisorConfig{
-		MaxIterations: 10, TimeoutSeconds: 540, PermissionMode: "dontAsk", Try: true, Review: reviewAlways}}
+	return &configuration{
+		Supervisor: supervisorConfig{MaxIterations: 10, TimeoutSeconds: 540, Review: reviewAlways}}
 }
 
 // loadConfig reads ccc.json. A missing file gives the defaults. With an error, which shows a value only where
@@ -140,6 +123,9 @@ func parseConfig(content []byte) (*configuration, error) {
 	if err != nil {
 		quoted := strings.TrimPrefix(err.Error(), "json: unknown field ")
 		line, _ := position(content, max(0, bytes.Index(content, []byte(quoted))))
+		if slices.Contains(goneKeys, strings.Trim(quoted, `"`)) {
+			return nil, fmt.Errorf("line %d: the key %s is gone in 3.0", line, quoted)
+		}
 		return nil, fmt.Errorf("line %d: unknown key %s", line, quoted)
 	}
 	return c, c.check(root)
@@ -176,22 +162,17 @@ func (c *configuration) check(root *jsonValue) error {
 		return outside("supervisor.timeout_seconds", "from 10 to 3600", s.TimeoutSeconds)
 	case s.Provider != "" && c.Providers[s.Provider] == nil:
 		return fmt.Errorf("supervisor.provider: %w", c.unknownProvider(s.Provider))
-	case !slices.Contains(permissionModes, s.PermissionMode):
-		return noneOf("supervisor.permission_mode", s.PermissionMode, permissionModes...)
 	case s.Review != reviewAlways && s.Review != reviewWork:
 		return noneOf("supervisor.review", s.Review, reviewAlways, reviewWork)
 	case s.MaxBudgetUSD < 0:
 		return outside("supervisor.max_budget_usd", "from 0 up", s.MaxBudgetUSD)
 	case c.Language != "" && !slices.Contains(languages, c.Language):
 		return noneOf("language", c.Language, languages...)
-	case c.Settings != nil && c.Settings[0] != '{':
-		return expected("settings", "an object")
 	}
 	for name, p := range c.Providers {
 		switch {
 		case isSubcommand(name) || name == noProvider:
-			const what = "a name that is not a subcommand of ccc, nor %s, which stands for no provider"
-			return expected("providers."+name, fmt.Sprintf(what, noProvider))
+			return expected("providers."+name, "a name that is not a subcommand of ccc, nor "+noProvider)
 		case p == nil:
 			return expected("providers."+name, "an object")
 		}
@@ -219,26 +200,6 @@ func (c *configuration) offerEnglish(d dirs) {
 	if c.Language == "" && localeName() == noLocale {
 		fmt.Fprintln(os.Stderr, `For English: {"language": "en"} in`, d.configFile())
 	}
-}
-
-// currentProvider returns the provider of a launch that names none, which may be nil. A name without a
-// provider is an error.
-func (c *configuration) currentProvider(d dirs) (*provider, error) {
-	p := c.Providers[c.CurrentProvider]
-	if p == nil && c.CurrentProvider != "" {
-		err := c.unknownProvider(c.CurrentProvider)
-		err = configFault(d, fmt.Errorf("current_provider: %w; ccc default goes without one", err))
-		return nil, withHint(err, editHint(d.configFile()))
-	}
-	return p, nil
-}
-
-// claudeArgs returns the arguments of ccc.json for claude, with those of p, which may be nil.
-func (c *configuration) claudeArgs(p *provider) []string {
-	if p == nil {
-		return c.ClaudeArgs
-	}
-	return slices.Concat(c.ClaudeArgs, p.ClaudeArgs)
 }
 
 func (c *configuration) providerNames() []string { return slices.Sorted(maps.Keys(c.Providers)) }

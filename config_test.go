@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -28,22 +27,19 @@ func configOf(t *testing.T, text string) (*configuration, error) {
 // key that has no room for a secret.
 func TestConfigFaults(t *testing.T) {
 	for text, want := range map[string]string{
-		"\n":                            ": line 2, column 1: it ends too early",
-		"{\n  \"providers\": {},\n}":    ": line 2, column 18: a comma too many",
-		"\ufeff{\"a\" 1}":               ": line 1, column 6: expected a colon, not `1`",
-		`{} SECRET`:                     ": line 1, column 4: expected the end, not `S`",
-		`[]`:                            ": line 1, column 1: the file is not an object",
-		`null`:                          ": line 1, column 1: the file is not an object",
-		"{\"supervisor\":\n[]}":         ": line 2: supervisor: expected an object",
-		`{"settings":[]}`:               ": settings: expected an object",
-		`{"settings":null}`:             ": settings: expected an object",
-		`{"claude_args":"--verbose"}`:   ": line 1: claude_args: expected an array of strings",
-		`{"claude_args":["-x",1]}`:      ": line 1: claude_args: expected a string",
-		`{"language":"e n"}`:            `: language: "e n" is none of zh, en`,
-		`{"current_provider":1}`:        ": line 1: current_provider: expected a string",
-		`{"provider":{}}`:               `: line 1: unknown key "provider" (see`,
-		`{"permissions.defaultMode":1}`: `: line 1: unknown key "permissions.defaultMode" (see`,
-		`{"max_iterations":3}`:          `: line 1: unknown key "max_iterations" (see`,
+		"\n":                         ": line 2, column 1: it ends too early",
+		"{\n  \"providers\": {},\n}": ": line 2, column 18: a comma too many",
+		"\ufeff{\"a\" 1}":            ": line 1, column 6: expected a colon, not `1`",
+		`{} SECRET`:                  ": line 1, column 4: expected the end, not `S`",
+		`[]`:                         ": line 1, column 1: the file is not an object",
+		`null`:                       ": line 1, column 1: the file is not an object",
+		"{\"supervisor\":\n[]}":      ": line 2: supervisor: expected an object",
+		`{"supervisor":{"allowed_tools":"Read"}}`:                   ": line 1: supervisor.allowed_tools: expected an array of strings",
+		`{"supervisor":{"allowed_tools":["-x",1]}}`:                 ": line 1: supervisor.allowed_tools: expected a string",
+		`{"language":"e n"}`:                                        `: language: "e n" is none of zh, en`,
+		`{"provider":{}}`:                                           `: line 1: unknown key "provider" (see`,
+		`{"permissions.defaultMode":1}`:                             `: line 1: unknown key "permissions.defaultMode" (see`,
+		`{"max_iterations":3}`:                                      `: line 1: unknown key "max_iterations" (see`,
 		"{\"supervisor\":\n{\"max_iteration\":\"SECRET\"}}":         `: line 2: unknown key "max_iteration" (see`,
 		`{"supervisor":{"$comment":1}}`:                             `: line 1: unknown key "$comment" (see`,
 		`{"supervisor":{"max_iterations":"SECRET"}}`:                ": line 1: supervisor.max_iterations: expected a whole number",
@@ -54,8 +50,8 @@ func TestConfigFaults(t *testing.T) {
 		`{"supervisor":{"timeout_seconds":3601}}`:                   ": supervisor.timeout_seconds: 3601 is no number from 10 to 3600",
 		`{"supervisor":{"max_budget_usd":1e999}}`:                   ": line 1: supervisor.max_budget_usd: expected a number",
 		`{"supervisor":{"max_budget_usd":-1}}`:                      ": supervisor.max_budget_usd: -1 is no number from 0 up",
-		`{"supervisor":{"try":1}}`:                                  ": line 1: supervisor.try: expected true or false",
-		`{"supervisor":{"permission_mode":"dontask"}}`:              `: supervisor.permission_mode: "dontask" is none of acceptEdits, auto,`,
+		`{"supervisor":{"observe":1}}`:                              ": line 1: supervisor.observe: expected true or false",
+		`{"supervisor":{"review":"never"}}`:                         `: supervisor.review: "never" is none of always, work (see`,
 		`{"providers":{"a":{}},"supervisor":{"provider":"chosen"}}`: `: supervisor.provider: "chosen" is no provider of this file (it has a) (see`,
 		`{"providers":{"a":3}}`:                                     ": line 1: providers: expected an object",
 		`{"providers":{"a":null}}`:                                  ": providers.a: expected an object",
@@ -88,25 +84,25 @@ func TestConfigMeant(t *testing.T) {
 		`{"language":"中文"}`:                       `language: "中文" is none of zh, en`,
 		`{"supervisor":{"provider":"kimo"},"providers":{"glm":{},"kimi":{}}}`: `supervisor.provider: "kimo" is no provider of ` +
 			`this file (it has glm, kimi)`,
-		"{\"supervisor\":\n  {\"try\":true, \n}}": "line 2, column 14: a comma too many",
-		`{"claude_args":["-x",]}`:                 "line 1, column 21: a comma too many",
-		`{"claude_args":["-x",,"-y"]}`:            "line 1, column 21: a comma too many",
-		`{"claude_args":["-x" "y"]}`:              "line 1, column 22: expected a comma or ], not `\"`",
-		`{"language":"en" "settings":{}}`:         "line 1, column 18: expected a comma or }, not `\"`",
-		"{\"language\":\"en\" // mine\n}":         "line 1, column 18: JSON has no comments",
-		"{\n# mine\n}":                            "line 2, column 1: JSON has no comments",
-		`{'language':"en"}`:                       "line 1, column 2: expected a key in double quotes, not `'`",
-		`{language:"en"}`:                         "line 1, column 2: expected a key in double quotes, not `l`",
-		`{“language”:"en"}`:                       "line 1, column 2: expected a key in double quotes, not `“`",
-		`{"language":"en"，"settings":{}}`:         "line 1, column 17: expected a comma or }, not `，`",
-		`{"language":'en'}`:                       "line 1, column 13: expected a value, not `'`",
-		`{"supervisor":{"try":True}}`:             "line 1, column 22: expected a value, not `T`",
-		`{"language"="en"}`:                       "line 1, column 12: expected a colon, not `=`",
-		"{\"language\":\"en\n}":                   "line 1, column 16: expected a closing \", not \"\\n\"",
-		`{"claude_args":["C:\Users"]}`:            "line 1, column 21: expected \\\\ for a backslash, not `U`",
-		`{"supervisor":{"try":true}`:              `line 1, column 27: it ends too early: a }, a ] or a " is missing`,
-		`{"language":"en"}{}`:                     "line 1, column 18: expected the end, not `{`",
-		`{"supervisor":{"try":tru}}`:              "line 1, column 25: invalid character '}' in literal true (expecting 'e')",
+		"{\"supervisor\":\n  {\"observe\":true, \n}}": "line 2, column 18: a comma too many",
+		`{"allowed_tool":["-x",]}`:                    "line 1, column 22: a comma too many",
+		`{"allowed_tool":["-x",,"-y"]}`:               "line 1, column 22: a comma too many",
+		`{"allowed_tool":["-x" "y"]}`:                 "line 1, column 23: expected a comma or ], not `\"`",
+		`{"language":"en" "providers":{}}`:            "line 1, column 18: expected a comma or }, not `\"`",
+		"{\"language\":\"en\" // mine\n}":             "line 1, column 18: JSON has no comments",
+		"{\n# mine\n}":                                "line 2, column 1: JSON has no comments",
+		`{'language':"en"}`:                           "line 1, column 2: expected a key in double quotes, not `'`",
+		`{language:"en"}`:                             "line 1, column 2: expected a key in double quotes, not `l`",
+		`{“language”:"en"}`:                           "line 1, column 2: expected a key in double quotes, not `“`",
+		`{"language":"en"，"providers":{}}`:            "line 1, column 17: expected a comma or }, not `，`",
+		`{"language":'en'}`:                           "line 1, column 13: expected a value, not `'`",
+		`{"supervisor":{"obs":True}}`:                 "line 1, column 22: expected a value, not `T`",
+		`{"language"="en"}`:                           "line 1, column 12: expected a colon, not `=`",
+		"{\"language\":\"en\n}":                       "line 1, column 16: expected a closing \", not \"\\n\"",
+		`{"allowed_tool":["C:\Users"]}`:               "line 1, column 22: expected \\\\ for a backslash, not `U`",
+		`{"supervisor":{"obs":true}`:                  `line 1, column 27: it ends too early: a }, a ] or a " is missing`,
+		`{"language":"en"}{}`:                         "line 1, column 18: expected the end, not `{`",
+		`{"supervisor":{"obs":tru}}`:                  "line 1, column 25: invalid character '}' in literal true (expecting 'e')",
 	} {
 		_, err := configOf(t, text)
 		if err == nil || !strings.HasSuffix(err.Error(), "/ccc.json: "+want+" (see ccc help config)") {
@@ -117,18 +113,17 @@ func TestConfigMeant(t *testing.T) {
 
 func TestConfigTaken(t *testing.T) {
 	for _, text := range []string{noFile, "{}", "\ufeff{}", twoProviders,
-		`{"$schema":["x",1e999],"supervisor":{"$schema":1},"settings":{"anything":[1,{}]},"providers":{"a":{"$schema":{}}}}`,
 		`{"supervisor":{"max_iterations":1,"timeout_seconds":10}}`, `{"supervisor":{"max_iterations":100,"timeout_seconds":3600}}`,
-		`{"supervisor":{"max_budget_usd":0,"model":"","provider":"","allowed_tools":[],"keep_cache":false,"try":true},
-			"settings":{},"claude_args":[],"current_provider":null,"providers":{"my-kimi.v2":{},"glm 4":{"env":{"A":"{}","B":"null"}}}}`,
-		`{"current_provider":"","LANGUAGE":"zh"}`,
+		`{"supervisor":{"max_budget_usd":0,"model":"","provider":"","allowed_tools":[],"review":"work","observe":true},
+			"providers":{"my-kimi.v2":{},"glm 4":{"env":{"A":"{}","B":"null"}}}}`,
+		`{"LANGUAGE":"zh"}`,
 	} {
 		if _, err := configOf(t, text); err != nil {
 			t.Errorf("%s: %v", text, err)
 		}
 	}
 	c, _ := configOf(t, noFile)
-	if s := c.Supervisor; s.MaxIterations != 10 || s.TimeoutSeconds != 540 || s.PermissionMode != "dontAsk" || !s.Try {
+	if s := c.Supervisor; s.MaxIterations != 10 || s.TimeoutSeconds != 540 || s.Review != reviewAlways || s.Observe || s.MaxBudgetUSD != 0 {
 		t.Errorf("the defaults are %+v", s)
 	}
 }
@@ -144,45 +139,41 @@ func TestConfigRefused(t *testing.T) {
 	expectEqual(t, "the files", box.files(), []string{".claude/ccc.json"})
 }
 
-// A launch that names no provider uses current_provider, says so on stderr, and how to end that. One that names another, or
-// none, is silent. No launch writes ccc.json.
-func TestCurrentProvider(t *testing.T) {
-	for _, language := range []string{english, chinese} {
-		box := newFakeBox(t)
-		box.vars = append(box.vars, "KIMI_TOKEN=SECRET", "LANG="+language)
-		launch := func(base, stderr string, args ...string) {
-			t.Helper()
-			config := box.read(".claude/ccc.json")
-			box.forget("agent-1")
-			got := box.run(30*time.Second, "", append([]string{"ccc"}, args...)...)
-			url := strings.Join(box.agentEnv("ANTHROPIC_BASE_URL"), " ")
-			if got.code != 0 || url != base || box.read(".claude/ccc.json") != config {
-				t.Errorf("%q: got %+v, URL %q, ccc.json %s", args, got, url, box.read(".claude/ccc.json"))
+// A key of 2.0 that nothing reads any more is an error that says so, wherever it stood, and a launch writes nothing.
+func TestConfigGone(t *testing.T) {
+	for _, key := range strings.Fields("settings claude_args current_provider keep_cache permission_mode try $schema") {
+		for _, text := range []string{`{%q:1}`, `{"supervisor":{%q:1}}`, `{"providers":{"a":{%q:1}}}`} {
+			_, err := configOf(t, "{\n"+fmt.Sprintf(text, key)[1:])
+			if err == nil || !strings.HasSuffix(err.Error(), fmt.Sprintf("ccc.json: line 2: the key %q is gone in 3.0 (see ccc help config)", key)) {
+				t.Errorf("%s: %v", key, err)
 			}
-			if stderr == "" {
-				expectIs(t, strings.Join(args, " "), got.stderr, "")
-			}
-			expectIn(t, strings.Join(args, " "), got.stderr, stderr)
-		}
-		path := filepath.Join(box.home, ".claude/ccc.json")
-		named := "ccc: " + fmt.Sprintf(currentProvider.in(language), "glm", path) + "\n"
-		expectIn(t, "what is said", named, "glm", path, `"current_provider": null`)
-		box.write(".claude/ccc.json", 0o600, "\ufeff"+twoProviders)
-		launch("https://glm.example", named, "-p", "hi")
-		launch("https://kimi.example", "", "kimi", "-p", "hi")
-		launch("https://glm.example", named, "-p", "hi")
-		launch("", "", "default", "-p", "hi")
-		launch("https://glm.example", named, "--supervisor", "-p", "hi")
-		for _, none := range []string{"null", `""`} {
-			box.write(".claude/ccc.json", 0o600, strings.Replace(twoProviders, `"glm"`, none, 1))
-			launch("", "", "-p", "hi")
 		}
 	}
+	box := newFakeBox(t)
+	box.write(".claude/ccc.json", 0o600, `{"current_provider":"kimi","providers":{"kimi":{}}}`)
+	got := box.run(10*time.Second, "", "ccc", "--supervisor", "-p", "hi")
+	expectEnd(t, "a launch", got, 1, "", `ccc.json: line 1: the key "current_provider" is gone in 3.0 (see ccc help config)`+"\n")
+	expectEqual(t, "the files", box.files(), []string{".claude/ccc.json"})
+}
+
+// Without a name a launch has no provider, whatever ccc.json has; ccc default, 2.0's word for that, is gone.
+func TestNoProvider(t *testing.T) {
+	box := newFakeBox(t)
+	box.vars = append(box.vars, "KIMI_TOKEN=SECRET")
+	box.write(".claude/ccc.json", 0o600, "\ufeff"+twoProviders)
+	for name, url := range map[string]string{"": "", "kimi": "https://kimi.example", "glm": "https://glm.example"} {
+		box.forget("agent-1")
+		got := box.run(30*time.Second, "", append([]string{"ccc"}, strings.Fields(name+" -p hi")...)...)
+		if is := strings.Join(box.agentEnv("ANTHROPIC_BASE_URL"), " "); got.code != 0 || got.stderr != "" || is != url || box.read(".claude/ccc.json") != "\ufeff"+twoProviders {
+			t.Errorf("%q: %+v, URL %q", name, got, is)
+		}
+	}
+	expectEnd(t, "default", box.run(10*time.Second, "", "ccc", "default", "-p", "hi"), 2, "", `ccc: "default" is gone in 3.0: without a name there is no provider`+"\n")
 }
 
 // FuzzConfig: a ccc.json that is taken is within the limits.
 func FuzzConfig(f *testing.F) {
-	for _, seed := range []string{"", "{}", twoProviders, "\ufeff" + twoProviders, `{"supervisor":{"max_iterations":3,"allowed_tools":["a"],"max_budget_usd":0.5}}`, `{"current_provider":1}`, `{"providers":{"a":{"env":{"A":1e400}}}}`} {
+	for _, seed := range []string{"", "{}", twoProviders, "\ufeff" + twoProviders, `{"supervisor":{"max_iterations":3,"allowed_tools":["a"],"max_budget_usd":0.5}}`, `{"language":1}`, `{"providers":{"a":{"env":{"A":1e400}}}}`} {
 		f.Add(seed)
 	}
 	for _, limit := range []string{`"max_iterations":0`, `"max_iterations":101`, `"timeout_seconds":9`, `"timeout_seconds":3601`, `"max_budget_usd":-1`} {
@@ -219,19 +210,11 @@ func TestConfigValues(t *testing.T) {
 		expectIs(t, language, err, nil)
 		expectIs(t, language, c.Language, language)
 	}
-	for _, mode := range strings.Fields("acceptEdits auto bypassPermissions default dontAsk manual plan") {
-		c, err := configOf(t, `{"supervisor":{"permission_mode":"`+mode+`"}}`)
-		expectIs(t, mode, err, nil)
-		expectIs(t, mode, c.Supervisor.PermissionMode, mode)
-	}
-	c, err := configOf(t, `{"claude_args":["--all"],"current_provider":"b","providers":{"a":{},"b":{"claude_args":["--own"],"env":{"A":1,"B":true,"C":"c","D":"${E}","F":1e400}}}}`)
+	c, err := configOf(t, `{"providers":{"a":{},"b":{"env":{"A":1,"B":true,"C":"c","D":"${E}","F":1e400}}}}`)
 	check(t, err)
-	p, err := c.currentProvider(dirs{})
-	check(t, err)
-	expectIs(t, "the present provider", p.name, "b")
+	p := c.Providers["b"]
+	expectIs(t, "a provider's name", p.name, "b")
 	expectIs(t, "its variables", fmt.Sprint(p.Env), "map[A:1 B:true C:c D:${E} F:1e400]")
-	expectEqual(t, "the arguments with it", c.claudeArgs(p), []string{"--all", "--own"})
-	expectEqual(t, "the arguments without", c.claudeArgs(nil), []string{"--all"})
 	expectEqual(t, "the names", c.providerNames(), []string{"a", "b"})
 	for _, name := range strings.Fields("A B C D E F") { // and E, whence one comes
 		expectIs(t, name+" is a provider's", c.providerVariables()[name], true)
@@ -239,9 +222,6 @@ func TestConfigValues(t *testing.T) {
 	expectIs(t, "X is a provider's", c.providerVariables()["X"], false)
 	tokens := c.withTokens([]string{"E=e", "X=x"})
 	expectEqual(t, "with the tokens", slices.Sorted(slices.Values(tokens)), []string{"A=1", "B=true", "C=c", "D=e", "E=e", "F=1e400", "X=x"})
-	c.CurrentProvider = ""
-	p, err = c.currentProvider(dirs{})
-	expectIs(t, "none", p == nil && err == nil, true)
 	d := dirs{ccc: t.TempDir()}
 	check(t, os.Mkdir(d.configFile(), 0o700))
 	if c, err := loadConfig(d); err == nil || c.Supervisor.MaxIterations != 10 {

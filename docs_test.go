@@ -170,7 +170,7 @@ func TestPageJSON(t *testing.T) {
 				if keys["type"] != nil { // of Claude Code's settings
 					continue
 				}
-				if _, ok := keys["provider"]; ok || keys["keep_cache"] != nil || keys["review"] != nil || keys["observe"] != nil {
+				if _, ok := keys["provider"]; ok || keys["review"] != nil || keys["observe"] != nil {
 					example = `{"supervisor":` + example + `}`
 				}
 				if keys["providers"] == nil {
@@ -188,7 +188,7 @@ func TestPageJSON(t *testing.T) {
 		for _, of := range []reflect.Type{reflect.TypeFor[configuration](), reflect.TypeFor[supervisorConfig]()} {
 			for i := range of.NumField() {
 				key := of.Field(i).Tag.Get("json")
-				if is := regexp.MustCompile("(?:[`\"]|supervisor\\.)" + key + "[`\"]"); key != "$schema" && !is.MatchString(readPage(t, page)) {
+				if is := regexp.MustCompile("(?:[`\"]|supervisor\\.)" + key + "[`\"]"); !is.MatchString(readPage(t, page)) {
 					t.Errorf("%s does not name %s of ccc.json", page, key)
 				}
 			}
@@ -222,7 +222,7 @@ func TestReadme(t *testing.T) {
 				call, ok := strings.CutPrefix(trailingComment.ReplaceAllString(code, ""), "ccc ")
 				call, _, _ = strings.Cut(strings.ReplaceAll(call, " || ", " && "), " && ")
 				words := strings.Fields(call)
-				if !ok || len(words) == 0 || slices.Contains([]string{"--supervisor", "--", "kimi", noProvider}, words[0]) {
+				if !ok || len(words) == 0 || slices.Contains([]string{"--supervisor", "--", "kimi"}, words[0]) {
 					continue
 				}
 				at := slices.IndexFunc(commands(), func(c subcommand) bool { return c.name() == words[0] })

@@ -39,7 +39,7 @@ func doctor(_ *invocation, d dirs) error {
 	if c.launchErr = c.parse(nil); c.launchErr == nil {
 		c.env, c.launchErr = c.environment()
 	}
-	c.sources = readSources(d, c.config, c.args)
+	c.sources = readSources(d, c.args)
 	for _, check := range []struct {
 		subject string
 		look    func() (well string)
@@ -102,17 +102,11 @@ func (c *checkup) checkConfiguration() string {
 	return path
 }
 
-// checkProviders checks the provider of the next launch, and the reviewer's own, as a launch does.
+// checkProviders checks the reviewer's own provider, as a launch does.
 func (c *checkup) checkProviders() string {
 	reviewersName, env := c.config.Supervisor.Provider, c.dirs.env
-	if _, err := c.config.currentProvider(c.dirs); err != nil {
-		return c.fault(problem, err, "")
-	}
-	conflicts := providerConflicts(c.dirs, c.sources, env, c.provider, c.config.withoutProvider())
-	sources, reviewer := readSources(c.dirs, c.config, nil), c.config.Providers[reviewersName]
-	if reviewer != c.provider {
-		conflicts = append(conflicts, providerConflicts(c.dirs, sources, env, reviewer, withoutReviewers)...)
-	}
+	reviewer := c.config.Providers[reviewersName]
+	conflicts := providerConflicts(c.dirs, c.sources, env, reviewer, withoutReviewers)
 	for _, conflict := range conflicts {
 		c.fault(problem, conflict, "")
 	}
@@ -122,7 +116,7 @@ func (c *checkup) checkProviders() string {
 	if err := c.checkReviewer(); err != nil {
 		return c.fault(problem, err, "")
 	}
-	return cmp.Or(reviewersName, c.config.CurrentProvider)
+	return reviewersName
 }
 
 func (c *checkup) checkClaude() string {
@@ -214,7 +208,7 @@ func (c *checkup) checkTrial() (well string) {
 	if errors.As(err, new(untriable)) {
 		return c.fault(warning, fmt.Errorf("they could not be: %w", err), otherClaude(c.dirs.env))
 	} else if err != nil {
-		return c.fault(problem, err, keyHint(c.dirs.configFile(), "take that out of claude_args"))
+		return c.fault(problem, err, "")
 	}
 	return "claude runs them"
 }
@@ -260,9 +254,6 @@ func tryWriting(dir string) error {
 
 // checkCopies checks whether copies can be made and hold, as each review does.
 func (c *checkup) checkCopies() string {
-	if !c.config.Supervisor.Try {
-		return "switched off by supervisor.try in ccc.json; the reviewer runs no commands"
-	}
 	env, _ := reviewerEnv(c.dirs.env, nil)
 	isHomeReadOnly, err := tryProbe(context.Background(), c.dirs.here, env)
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 func newDoctorBox(t *testing.T) *sandbox {
 	t.Helper()
 	box := newFakeBox(t)
-	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"max_iterations":12,"try":false},"current_provider":"kimi","providers":{"kimi":{"env":{"ANTHROPIC_MODEL":"SECRET"}}}}`)
+	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"max_iterations":12,"provider":"kimi"},"providers":{"kimi":{"env":{"ANTHROPIC_MODEL":"SECRET"}}}}`)
 	box.prepare()
 	for name, path := range map[string]string{"npm": "/bin/sh", "sudo": "/usr/bin/env"} {
 		box.link(path, "../bin/"+name)
@@ -118,30 +118,14 @@ func TestDoctorAsLaunch(t *testing.T) {
 	if _, err := os.Lstat(state); err == nil {
 		t.Error("doctor has left a state directory")
 	}
-	box.edit(".claude/ccc.json", `{"supervisor"`, `{"claude_args":["--tmux"],"supervisor"`)
+	box.write("../work/.claude/settings.json", 0o600, `{"disableAllHooks":true}`)
 	got, launch := box.run(60*time.Second, "", "ccc", "doctor"), box.run(60*time.Second, "", "ccc", "--supervisor", "-p", "x")
-	const why = "--supervisor with --tmux: claude would run that session elsewhere"
+	why := "--supervisor with " + box.work + "/.claude/settings.json: disableAllHooks: claude would run no hooks"
 	expectIn(t, "doctor", got.stdout, "problem  hooks tried: "+why)
 	expectEnd(t, "the launch", launch, 2, "", "ccc: "+why)
-	box.edit(".claude/ccc.json", `"claude_args":["--tmux"],`, "")
+	check(t, os.Remove(filepath.Join(box.work, ".claude/settings.json")))
 	box.write(".claude/ccc/hook-invocation.log/x", 0o600, "")
 	expectIn(t, "a log that is none", box.run(60*time.Second, "", "ccc", "doctor").stdout, "problem  state directory: ", "is a directory")
-}
-
-// The settings on claude's command line are the session's alone: a reviewer with a provider of its own is not given them.
-func TestDoctorReviewersProvider(t *testing.T) {
-	box := newDoctorBox(t)
-	doctor := func(code int, want string) {
-		t.Helper()
-		got := box.run(60*time.Second, "", "ccc", "doctor")
-		expectIs(t, "exit code", got.code, code)
-		expectIn(t, "doctor", got.stdout, want)
-	}
-	const session = `"current_provider":"kimi",`
-	box.edit(".claude/ccc.json", `"try":false},`+session, `"try":false,"provider":"kimi"},"claude_args":["--settings","{\"env\":{\"ANTHROPIC_MODEL\":\"mine\"}}"],`)
-	doctor(0, "ok       provider: kimi\n")
-	box.edit(".claude/ccc.json", `"claude_args"`, session+`"claude_args"`)
-	doctor(1, "problem  provider: settings override the provider kimi, or send it what is yours: --settings: env.ANTHROPIC_MODEL\n         leave the provider out (ccc default --supervisor uses what the file says), or take that out there\n")
 }
 
 // What keeps a reviewer from working is a problem, as it is for a launch.
@@ -184,14 +168,12 @@ func TestDoctorMends(t *testing.T) {
 		{"problem  claude: ", "version 2.1.279, is older than 2.1.280", installClaude, `claude_is "echo '2.1.279 (Claude Code)'"`},
 
 		{"problem  configuration: ", "ccc.json: line 1, column 11: ", edit, `echo '{"SECRET":,}' >$config`},
-		{"problem  provider: ", `"glm" is no provider`, edit, `cp $config $HOME/good; replace $config '"kimi",' '"glm",'`},
+		{"problem  configuration: ", `"glm" is no provider`, edit, `cp $config $HOME/good; replace $config '"kimi"}' '"glm"}'`},
 		{"problem  provider: ", "${KIMI_MODEL}, which is not set", "read -r KIMI_MODEL; export KIMI_MODEL", `replace $config SECRET '${KIMI_MODEL}'`},
 		{"problem  provider: ", "providers.own.env.X of ccc.json is ${OWN_TOKEN}, which is not set", "read -r OWN_TOKEN; export OWN_TOKEN",
-			`replace $config '"max_iterations"' '"provider":"own",&'; replace $config '"kimi":' '"own":{"env":{"X":"${OWN_TOKEN}"}},&'`},
+			`replace $config '"provider":"kimi"' '"provider":"own"'; replace $config '"kimi":' '"own":{"env":{"X":"${OWN_TOKEN}"}},&'`},
 		{"problem  provider: ", "work/.claude/settings.json: env.ANTHROPIC_MODEL", edit, `echo '{"env":{"ANTHROPIC_MODEL":"SECRET 2"}}' >$shared`},
 		{"problem  provider: ", "home/.claude/settings.json: apiKeyHelper", edit, `replace $settings '"disableAllHooks": false' '&, "apiKeyHelper":"echo SECRET"'`},
-		{"problem  provider: ", "ccc.json: settings.env.ANTHROPIC_API_KEY", edit,
-			`replace $config '"providers"' '"settings":{"env":{"A":"b","ANTHROPIC_API_KEY":"SECRET"}},&'`},
 
 		{"problem  hooks: ", "ccc's for Stop, PreToolUse, UserPromptSubmit, SessionStart are missing", relaunch, `rm $settings`},
 		{"problem  hooks: ", "for PreToolUse", relaunch, `replace $settings '"AskUserQuestion"' '"Bash"'`},
@@ -265,12 +247,10 @@ func (box *sandbox) change(line, order, mend string) (command string) {
 	key, _, _ = strings.Cut(key, " ")
 	key = strings.TrimSuffix(key, ":")
 	switch order {
-	case "remove it:", "leave the provider out (ccc default --supervisor uses what the file says), or take that out there:":
+	case "remove it:", withoutReviewers + ", or take that out there:":
 		text = dropJSON(text, strings.Split(key, ".")...)
 	case "set it to false:":
 		text = setJSON(text, "false", strings.Split(key, ".")...)
-	case "take that out of claude_args:":
-		text = dropJSON(text, "claude_args")
 	default:
 		box.t.Fatalf("what does %q mean?", order)
 	}
@@ -287,14 +267,6 @@ func TestDoctorConfigOnce(t *testing.T) {
 		got.stderr != "ccc: problems: 1\n" {
 		t.Errorf("%+v", got)
 	}
-	// The arguments are those of the present provider, too, and claude is asked as one outside a session.
-	box = newDoctorBox(t)
-	box.edit(".claude/ccc.json", `"env"`, `"claude_args":["--bare"],"env"`)
-	box.claudeIs(`[ -n "$CLAUDECODE" ] || FAKE_CLAUDE_VERSION=2.1.330 exec ` + fakeClaude() + ` "$@"`)
-	box.vars = append(box.vars, toolMark)
-	got = box.run(60*time.Second, "", "ccc", "doctor")
-	expectEnd(t, "doctor", commandResult{code: got.code, stderr: got.stderr}, 1, "", "ccc: problems: 1\n")
-	expectIn(t, "doctor", got.stdout, "problem  hooks tried: claude was tried and ran no hooks", "/claude, version 2.1.330\n")
 }
 
 // On a machine where ccc was never launched doctor finds no fault, but tells what the first launch will do, and makes
@@ -321,7 +293,7 @@ func TestDoctorFirst(t *testing.T) {
 // Doctor breaks what it says to the width of the terminal, but never a command.
 func TestDoctorWidth(t *testing.T) {
 	box := newDoctorBox(t)
-	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"try":false,"permission_mode":"x"}}`)
+	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"review":"x"}}`)
 	box.write("../work/.claude/settings.json", 0o600, `{"disableAllHooks":true}`)
 	box.vars = append(box.vars, "COLUMNS=")
 	got := box.run(60*time.Second, "", "ccc", "doctor")

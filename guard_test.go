@@ -209,7 +209,7 @@ func TestTrialEnded(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			box := newFakeBox(t)
-			box.write(".claude/ccc.json", 0o600, `{"supervisor":{"try":false}}`)
+			box.vars = append(box.vars, testTrustVariable+"=none")
 			box.claudeIs(mute(test.script))
 			box.vars = append(box.vars, testPatienceVariable+"="+test.patience)
 			cmd := box.command("ccc", "--supervisor", "-p", "hi")

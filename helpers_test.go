@@ -558,10 +558,9 @@ func (box *sandbox) expectBounded(most int) {
 	}
 }
 
-// twoProviders is a ccc.json as a user writes it: glm is the current one; kimi's token is a variable's value.
+// twoProviders is a ccc.json as a user writes it: kimi's token is a variable's value.
 const twoProviders = `{
-	"$schema": ["providers, as I like them",12345678901234567890.10e+2],
-	"current_provider" :  "glm",
+	"language" :  "zh",
   "providers": {
     "kimi": {"env": {"ANTHROPIC_BASE_URL": "https://kimi.example", "ANTHROPIC_AUTH_TOKEN": "${KIMI_TOKEN}", "ANTHROPIC_MODEL": "k2",
                      "TIMEOUT_MS": 600000000, "FAST": true, "CLAUDE_CODE_USE_BEDROCK": "", "LITERAL": "a ${KIMI_TOKEN}"}},

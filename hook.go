@@ -328,15 +328,12 @@ func (h *hook) introduce() any {
 	if h.present() == modeObserve {
 		text = say(introductionObserved, with)
 	}
-	if h.config.Supervisor.Try {
-		const patience = 2 * time.Second // the probe takes some 50 ms, and the session waits for it
-		ctx, cancel := context.WithTimeout(context.Background(), patience)
-		defer cancel()
-		env, _ := reviewerEnv(h.dirs.env, nil)
-		_, err := tryProbe(ctx, workingTree(h.project, h.event.Cwd), env)
-		if err != nil && ctx.Err() == nil {
-			text += say(introducedNoCopy)
-		}
+	const patience = 2 * time.Second // the probe takes some 50 ms, and the session waits for it
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	env, _ := reviewerEnv(h.dirs.env, nil)
+	if _, err := tryProbe(ctx, workingTree(h.project, h.event.Cwd), env); err != nil && ctx.Err() == nil {
+		text += say(introducedNoCopy)
 	}
 	return systemMessage(text + say(introducedLog))
 }

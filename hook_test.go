@@ -364,7 +364,7 @@ func TestHookLongFeedback(t *testing.T) {
 // says is about something else, and a flag with nothing to say is left out.
 func TestHookUnknownFlags(t *testing.T) {
 	box := newHookBox(t)
-	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"try":false}}`)
+	box.vars = append(box.vars, testTrustVariable+"=none")
 	box.reviews(fakeReview{runs(`echo "error: unknown option '--max-budget-usd'" >&2`), decides(false, "not yet")})
 	expectEnd(t, "said in a review", box.stop(""), 0, blockNotYet, "")
 	expectNotIn(t, "the arguments", box.read("../fake/reviewer-1.args"), "--max-budget-usd\n", "--allowedTools\n", "--add-dir\n", "--model\n")
@@ -386,7 +386,8 @@ func TestHookReviewersCall(t *testing.T) {
 		"CLAUDE_CODE_SESSION_ID=x", "CLAUDE_CODE_MESSAGING_SOCKET=s", "CLAUDE_CODE_MESSAGING_TOKEN=t", "CLAUDE_PROJECT_DIR="+box.work)
 	box.write(".claude/SUPERVISOR.md", 0o600, "judge it")
 	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"model":"m","allowed_tools":["Bash(npm test:*)","Read"],`+
-		`"max_budget_usd":0.5,"permission_mode":"plan","try":false}}`)
+		`"max_budget_usd":0.5}}`)
+	box.vars = append(box.vars, testTrustVariable+"=none")
 	os.Mkdir(filepath.Join(box.work, "sub"), 0o700)
 	event := strings.Replace(box.event("Stop", ""), box.work, filepath.Join(box.work, "sub"), 1)
 	box.hook(event)
@@ -399,7 +400,7 @@ func TestHookReviewersCall(t *testing.T) {
 		"--verbose", "--output-format", "stream-json", "--json-schema", verdictSchema(),
 		"--system-prompt", "judge it", "--system-prompt-snapshot", "off", "--no-session-persistence",
 		"--settings", settings,
-		"--permission-mode", "plan", "--strict-mcp-config", "--model", "m",
+		"--permission-mode", "dontAsk", "--strict-mcp-config", "--model", "m",
 		"--allowedTools", "Bash(npm test:*)", "Read", "--max-budget-usd", "0.5",
 	}
 	args := strings.TrimSpace(box.read("../fake/reviewer-1.args"))
@@ -495,34 +496,21 @@ func TestHookConcurrent(t *testing.T) {
 // Two reviews of one session have the same flags, prompt and opening of the
 // request, byte for byte, so that the second finds the first in the cache.
 func TestHookReviewsAlike(t *testing.T) {
-	for _, config := range []string{`{}`, `{"supervisor":{"keep_cache":true}}`} {
-		box := newHookBox(t)
-		keep := strings.Contains(config, "true")
-		box.write(".claude/ccc.json", 0o600, config)
-		if keep {
-			box.reviews(fakeReview{answers(`{"allow_stop":false,"feedback":"not yet"}`)})
-		}
-		box.submit("fix it")
-		for i := range 2 {
-			got := box.stop(fmt.Sprintf(`"last_assistant_message":"attempt %d"`, i))
-			if decided(got.stdout) != blockNotYet {
-				t.Errorf("%s: got %+v", config, got)
-			}
-		}
-		args := box.read("../fake/reviewer-1.args")
-		expectIs(t, config+": there is a review", args != "", true)
-		expectIs(t, config+": the second's arguments", box.read("../fake/reviewer-2.args"), args)
-		for _, flag := range []string{"--json-schema", "--system-prompt"} {
-			expectIs(t, config+": "+flag+" is given", strings.Contains(args, flag), !keep)
-		}
-		first, _, found := strings.Cut(box.read("../fake/reviewer-1.stdin"), "attempt 0")
-		second, _, _ := strings.Cut(box.read("../fake/reviewer-2.stdin"), "attempt 1")
-		expectIs(t, config+": the attempt is in the request", found, true)
-		expectIs(t, config+": what the second request opens with", second, first)
-		expectIn(t, config+": the request", first, "[1] fix it")
-		expectIs(t, config+": the rules are in the request", strings.Contains(first, defaultPrompt.zh), keep)
-		expectIs(t, config+": the form is in the request", strings.Contains(first, say(verdictForm)), keep)
+	box := newHookBox(t)
+	box.submit("fix it")
+	for i := range 2 {
+		got := box.stop(fmt.Sprintf(`"last_assistant_message":"attempt %d"`, i))
+		expectIs(t, "the stop", decided(got.stdout), blockNotYet)
 	}
+	args := box.read("../fake/reviewer-1.args")
+	expectIn(t, "the arguments", args, "--json-schema", "--system-prompt")
+	expectIs(t, "the second's arguments", box.read("../fake/reviewer-2.args"), args)
+	first, _, found := strings.Cut(box.read("../fake/reviewer-1.stdin"), "attempt 0")
+	second, _, _ := strings.Cut(box.read("../fake/reviewer-2.stdin"), "attempt 1")
+	expectIs(t, "the attempt is in the request", found, true)
+	expectIs(t, "what the second request opens with", second, first)
+	expectIn(t, "the request", first, "[1] fix it")
+	expectNotIn(t, "the request", first, defaultPrompt.zh, say(verdictForm))
 }
 
 // introduced is what a supervised session begins with.

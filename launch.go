@@ -24,7 +24,6 @@ type launch struct {
 	sources    []settingsSource // for a claude with these arguments
 	supervisor bool
 	provider   *provider // nil for none
-	named      bool      // whether the command line names the provider, or none
 	untried    error     // why the hooks can't be tried
 }
 
@@ -73,14 +72,14 @@ func (l *launch) plan(args []string) (err error) {
 		return err
 	}
 	l.env = setEnv(l.env, claudeVariable, l.claude) // a settings file may set another PATH for hooks
-	l.sources = readSources(l.dirs, l.config, l.args)
+	l.sources = readSources(l.dirs, l.args)
 	for _, s := range l.sources {
 		if s.name == argumentSource && s.err != nil && (l.supervisor || l.provider != nil) {
 			return failure{code: 2, err: fmt.Errorf("%s: %w", s.name, s.err),
 				hint: "give it the JSON itself, or a file that ccc can look into, too"}
 		}
 	}
-	conflicts := providerConflicts(l.dirs, l.sources, env, l.provider, l.config.withoutProvider())
+	conflicts := providerConflicts(l.dirs, l.sources, env, l.provider, withoutProvider)
 	if conflicts != nil {
 		return errors.Join(conflicts...)
 	}
@@ -97,7 +96,7 @@ func (l *launch) plan(args []string) (err error) {
 
 // parse splits the command line into ccc's part and claude's. A word with white space, or that is not ASCII,
 // begins the latter: it is a prompt.
-func (l *launch) parse(args []string) (err error) {
+func (l *launch) parse(args []string) error {
 	// With launchVariable the "1" is that of the session in which this ccc was called, and not meant for it.
 	l.supervisor = l.dirs.env.get(supervisorVariable) == "1" && l.dirs.env.get(launchVariable) == ""
 	at := 0 // the index of claude's part
@@ -107,11 +106,10 @@ func (l *launch) parse(args []string) (err error) {
 			l.supervisor = true
 			continue
 		}
-		if l.named || strings.HasPrefix(word, "-") {
+		if l.provider != nil || strings.HasPrefix(word, "-") {
 			break
 		}
-		l.provider = l.config.Providers[word]
-		if l.named = l.provider != nil || word == noProvider; l.named {
+		if l.provider = l.config.Providers[word]; l.provider != nil {
 			continue
 		}
 		if strings.ContainsFunc(word, func(r rune) bool { return unicode.IsSpace(r) || r > unicode.MaxASCII }) {
@@ -126,16 +124,16 @@ func (l *launch) parse(args []string) (err error) {
 		err := errors.New(supervisorFlag + " is ccc's, and has to stand before claude's arguments")
 		return failure{code: 2, err: err}
 	}
-	if !l.named {
-		l.provider, err = l.config.currentProvider(l.dirs)
-	}
-	l.args = slices.Concat(l.config.claudeArgs(l.provider), rest)
-	return err
+	l.args = rest
+	return nil
 }
 
 // unknownWord is the error that the command line begins with a word that ccc does not know, or knows only in
 // the first place. It lists the words that there are.
 func unknownWord(word string, c *configuration) error {
+	if word == noProvider {
+		return failure{code: 2, err: fmt.Errorf("%q is gone in 3.0: without a name there is no provider", word)}
+	}
 	if isSubcommand(word) {
 		return failure{code: 2, err: fmt.Errorf("%q is a subcommand, and has to stand first", word)}
 	}
@@ -187,15 +185,11 @@ func (l *launch) planSupervision() error {
 	} else if err != nil {
 		return err
 	}
-	l.env = setEnv(cacheEnv(l.env, supervisor, l.sources, l.args), supervisorVariable, "1",
-		launchVariable, launchToken())
+	l.env = setEnv(cacheEnv(l.env, l.sources, l.args), supervisorVariable, "1", launchVariable, launchToken())
 	if lookupEnv(l.env, blockCapVariable) == "" && !supervisor.Observe { // which blocks no stop
 		l.env = setEnv(l.env, blockCapVariable, strconv.Itoa(supervisor.MaxIterations))
 	}
-	e, err := readSettings(l.dirs)
-	if err == nil {
-		_, err = e.install(l.config, self) // in memory, to see whether it can be done
-	}
+	_, err = readSettings(l.dirs) // to see whether it can be edited
 	return err
 }
 
@@ -220,7 +214,7 @@ func (l *launch) refuse() error {
 	if isTrue(valueIn(l.sources, l.env, "env."+skipVariable)) {
 		skips, skipsHint = skipVariable, "unset it, or take it out of the provider's env"
 		if s := sourceWith(l.sources, "env."+skipVariable); s.values != nil {
-			skips, skipsHint = s.name+": "+s.prefix+"env."+skipVariable, s.fault("", "", "remove it").hint
+			skips, skipsHint = s.name+": env."+skipVariable, s.fault("", "", "remove it").hint
 		}
 	}
 	for _, s := range l.sources {
@@ -250,7 +244,7 @@ func (l *launch) refuse() error {
 
 // checkReviewer returns why no reviewer could work in a session with the environment of the launch.
 func (l *launch) checkReviewer() error {
-	sources, reviewer := readSources(l.dirs, l.config, nil), l.config.Providers[l.config.Supervisor.Provider]
+	sources, reviewer := readSources(l.dirs, nil), l.config.Providers[l.config.Supervisor.Provider]
 	_, err := reviewerEnv(l.env, reviewer)
 	if err == nil {
 		err = errors.Join(providerConflicts(l.dirs, sources, l.dirs.env, reviewer, withoutReviewers)...)
@@ -296,31 +290,23 @@ func (l *launch) addDirs() (added []string) {
 	return added
 }
 
-// write writes the files that the launch needs.
+// write writes the files that a supervised launch needs.
 func (l *launch) write() error {
+	if !l.supervisor {
+		return nil
+	}
 	d := l.dirs
-	if l.supervisor {
-		err := d.state.create()
-		if err == nil {
-			err = d.state.sweep() // before the log is there: it may put that aside
-		}
-		if err == nil {
-			err = appendFile(d.state.logFile(), nil) // `tail -f` works at once
-		}
-		if err != nil {
-			return fmt.Errorf("preparing the state directory: %w", err)
-		}
+	err := d.state.create()
+	if err == nil {
+		err = d.state.sweep() // before the log is there: it may put that aside
 	}
-	if l.supervisor || l.config.Settings != nil {
-		err := withUserFiles(d, l.install)
-		if l.supervisor && err != nil {
-			return err
-		}
-		if err != nil { // ccc does not need settings.json here, and Claude Code may cope with it
-			fmt.Fprintln(os.Stderr, "ccc: warning: going on without the settings of ccc.json:", err)
-		}
+	if err == nil {
+		err = appendFile(d.state.logFile(), nil) // `tail -f` works at once
 	}
-	return nil
+	if err != nil {
+		return fmt.Errorf("preparing the state directory: %w", err)
+	}
+	return withUserFiles(d, l.install)
 }
 
 // announce prints what the user should know to stderr.
@@ -330,9 +316,6 @@ func (l *launch) announce() {
 		err := fmt.Errorf("whether claude runs ccc's hooks could not be tried: %w", l.untried)
 		fmt.Fprintln(os.Stderr, "ccc: warning:", printable(err.Error()))
 	}
-	if !l.named && l.provider != nil {
-		fmt.Fprintln(os.Stderr, "ccc:", say(currentProvider, printable(l.provider.name), d.configFile()))
-	}
 	if l.supervisor {
 		log, output := d.state.logFile(), d.state.session("<session>").outputFile()
 		how := announcedOn
@@ -340,8 +323,6 @@ func (l *launch) announce() {
 			how = announcedObserve
 		}
 		fmt.Fprintln(os.Stderr, say(announcement, d.state, log, output, shellQuote(log))+say(how))
-	}
-	if l.supervisor || !l.named && l.provider != nil { // something was printed
 		l.config.offerEnglish(d)
 	}
 	if !slices.Contains([]string{"", "0", "1"}, l.dirs.env.get(supervisorVariable)) {
@@ -350,22 +331,19 @@ func (l *launch) announce() {
 	}
 }
 
-// install writes settings.json and, for a supervised session, ccc's files. The prompt is not written if the
-// project has one of its own and ccc's directory has none.
+// install writes settings.json and ccc's files. The prompt is not written if the project has one of its own and
+// ccc's directory has none.
 func (l *launch) install(in *installation) error {
-	d, self := l.dirs, ""
-	if l.supervisor {
-		self = d.hookPath()
-		files := []keptFile{keptCommand(d)}
-		_, projectErr := os.Lstat(filepath.Join(d.here, promptName))
-		if _, globalErr := os.Lstat(d.promptFile()); projectErr != nil || globalErr == nil {
-			files = append(files, keptPrompt(d))
-		}
-		for _, file := range files {
-			if err := file.keep(d, in); err != nil {
-				return fmt.Errorf("creating %s: %w", file.path, err)
-			}
+	d := l.dirs
+	files := []keptFile{keptCommand(d)}
+	_, projectErr := os.Lstat(filepath.Join(d.here, promptName))
+	if _, globalErr := os.Lstat(d.promptFile()); projectErr != nil || globalErr == nil {
+		files = append(files, keptPrompt(d))
+	}
+	for _, file := range files {
+		if err := file.keep(d, in); err != nil {
+			return fmt.Errorf("creating %s: %w", file.path, err)
 		}
 	}
-	return installSettings(d, l.config, self, in)
+	return installSettings(d, l.config, d.hookPath(), in)
 }

@@ -86,7 +86,7 @@ func TestLaunchOfWrapper(t *testing.T) {
 
 func TestLaunch(t *testing.T) {
 	t.Parallel()
-	const config = `{"claude_args":["--verbose"],"providers":{"kimi":{"env":{"ANTHROPIC_MODEL":"k2"},"claude_args":["--effort","high"]},"glm":{}}}`
+	const config = `{"providers":{"kimi":{"env":{"ANTHROPIC_MODEL":"k2"}},"glm":{}}}`
 	tests := []struct {
 		name   string
 		args   string // separated by blanks
@@ -108,19 +108,17 @@ func TestLaunch(t *testing.T) {
 		{name: "supervisor_behind_flag", args: "-p --supervisor hi", code: 2, stderr: "ccc: --supervisor is ccc's, and has to stand before claude's arguments\n"},
 		{name: "supervisor_behind_provider_and_flag", args: "kimi --model m --supervisor -- --x", config: config, code: 2,
 			stderr: "has to stand before claude's arguments\n"},
-		{name: "provider", args: "kimi -p hi", config: config, passed: "--verbose --effort high -p hi",
+		{name: "provider", args: "kimi -p hi", config: config, passed: "-p hi",
 			env: "ANTHROPIC_MODEL=k2"},
 		{name: "unknown_provider", args: "kmi -p hi", config: config, code: 2,
 			stderr: `ccc: "kmi" is no subcommand (demo, log, |) and no provider (glm, kimi); |: ccc -- kmi` + "\n"},
 		{name: "unset_variable", args: "--supervisor a", config: `{"providers":{"a":{"env":{"ANTHROPIC_AUTH_TOKEN":"${NO_SUCH_TOKEN}"}}}}`, code: 1,
 			stderr: "providers.a.env.ANTHROPIC_AUTH_TOKEN of ccc.json is ${NO_SUCH_TOKEN}, which is not set\n     read -r NO_SUCH_TOKEN; export NO_SUCH_TOKEN\n"},
-		{name: "unknown_current", args: "-p x", config: `{"current_provider":"gone","providers":{"glm":{}}}`, code: 1,
-			stderr: `ccc.json: current_provider: "gone" is no provider of this file (it has glm); ccc default goes without one (see ccc help config)`},
 		{name: "unknown_word", args: "fix", code: 2, stderr: `"fix"|no provider (none; see ccc help config)|ccc -- fix`},
 		{name: "prompt_without_quotes", args: "--supervisor fix the bug", code: 2, stderr: `"fix" is no subcommand|a prompt needs quotes|: ccc -- fix` + "\n"},
 		{name: "subcommand_supervised", args: "--supervisor log -f", code: 2, stderr: `ccc: "log" is a subcommand, and has to stand first` + "\n"},
 		{name: "second_provider_is_claudes", args: "kimi glm -p", config: config,
-			passed: "--verbose --effort high glm -p"},
+			passed: "glm -p"},
 		{name: "supervisor", args: "--supervisor -p hi", passed: "-p hi",
 			env: "CCC_SUPERVISOR=1 CLAUDE_CODE_STOP_HOOK_BLOCK_CAP=10", hooks: true,
 			stderr: "Supervisor mode enabled\n"},
@@ -128,7 +126,7 @@ func TestLaunch(t *testing.T) {
 		{name: "variable_of_a_supervised_session", args: "-p hi", vars: "CCC_SUPERVISOR=1 CCC_LAUNCH=1-1", passed: "-p hi",
 			env: "!CCC_SUPERVISOR= !CCC_LAUNCH"},
 		{name: "supervisor_after_provider", args: "kimi --supervisor -- -p hi", config: config,
-			passed: "--verbose --effort high -p hi", env: "CCC_SUPERVISOR=1 ANTHROPIC_MODEL=k2", hooks: true},
+			passed: "-p hi", env: "CCC_SUPERVISOR=1 ANTHROPIC_MODEL=k2", hooks: true},
 		{name: "supervisor_cap_of_the_users", args: "--supervisor -p hi",
 			vars: "CLAUDE_CODE_STOP_HOOK_BLOCK_CAP=3", passed: "-p hi", env: "CLAUDE_CODE_STOP_HOOK_BLOCK_CAP=3", hooks: true},
 		{name: "supervisor_limit", args: "--supervisor -p hi", config: `{"supervisor":{"max_iterations":20}}`,
@@ -138,7 +136,7 @@ func TestLaunch(t *testing.T) {
 		{name: "no_claude", args: "--supervisor", vars: "CCC_CLAUDE=no-such-claude", code: 127,
 			stderr: "ccc: CCC_CLAUDE=no-such-claude: |unset CCC_CLAUDE; command -v claude || npm install -g @anthropic-ai/claude-code"},
 		{name: "may_be_switched_on", args: "kimi -p --add-dir /d -- hi", config: config, vars: "CCC_PROVIDER=glm",
-			passed: "--verbose --effort high -p --add-dir /d -- hi", env: "CCC_PROVIDER=kimi CCC_ADD_DIRS=/d"},
+			passed: "-p --add-dir /d -- hi", env: "CCC_PROVIDER=kimi CCC_ADD_DIRS=/d"},
 		{name: "of_a_reviewer", args: "-p hi", vars: "CCC_SUPERVISOR_HOOK=1", passed: "-p hi", env: "!CCC_SUPERVISOR_HOOK"},
 		{name: "of_another_session", args: "-p hi", vars: "CCC_PROVIDER=glm ANTHROPIC_AUTH_TOKEN=t CCC_ADD_DIRS=/d",
 			passed: "-p hi", env: "!CCC_PROVIDER !ANTHROPIC_AUTH_TOKEN !CCC_ADD_DIRS"},
@@ -261,10 +259,8 @@ func TestLaunchOffersEnglish(t *testing.T) {
 			got := box.run(60*time.Second, "", strings.Fields(line)...)
 			expectNotIn(t, line, got.stdout+got.stderr, offer)
 		}
-		// A provider that the command line names needs no word, current_provider has one.
-		box.write(".claude/ccc.json", 0o600, `{"current_provider":"a","providers":{"a":{}}}`)
+		box.write(".claude/ccc.json", 0o600, `{"providers":{"a":{}}}`)
 		expectNotIn(t, "of a provider", box.run(60*time.Second, "", "ccc", "a", "-p", "hi").stderr, offer)
-		expectIn(t, "of current_provider", box.run(60*time.Second, "", "ccc", "-p", "hi").stderr, offer)
 	}
 }
 
@@ -344,51 +340,46 @@ func TestLaunchPlaces(t *testing.T) {
 
 // What a command line asks for, split into ccc's part and claude's, and with which arguments claude is called.
 func TestLaunchParsed(t *testing.T) {
-	kimi, glm := &provider{name: "kimi", ClaudeArgs: []string{"--k"}}, &provider{name: "glm"}
+	kimi, glm := &provider{name: "kimi"}, &provider{name: "glm"}
+	const behind = "--supervisor is ccc's, and has to stand before claude's arguments"
 	for _, test := range []struct {
-		line, current, vars string // words are parted by |
-		want                string
+		line, vars string // words are parted by |
+		want       string
 	}{
-		{"", "", "", "supervisor=false provider= named=false command=--all"},
-		{"", "kimi", "", "supervisor=false provider=kimi named=false command=--all|--k"},
-		{"kimi", "", "", "supervisor=false provider=kimi named=true command=--all|--k"},
-		{"kimi", "glm", "", "supervisor=false provider=kimi named=true command=--all|--k"},
-		{"default", "kimi", "", "supervisor=false provider= named=true command=--all"},
-		{"default|x", "kimi", "", "supervisor=false provider= named=true command=--all|x"},
-		{"--supervisor", "", "", "supervisor=true provider= named=false command=--all"},
-		{"--supervisor|kimi|--supervisor|-p|x", "", "", "supervisor=true provider=kimi named=true command=--all|--k|-p|x"},
-		{"kimi|glm", "", "", "supervisor=false provider=kimi named=true command=--all|--k|glm"},
-		{"glm|--|--supervisor", "", "", "supervisor=false provider=glm named=true command=--all|--supervisor"},
-		{"--|glm", "", "", "supervisor=false provider= named=false command=--all|glm"},
-		{"-p|--|--supervisor", "", "", "supervisor=false provider= named=false command=--all|-p|--|--supervisor"},
-		{"fix it|kimi", "", "", "supervisor=false provider= named=false command=--all|fix it|kimi"},
-		{"", "", "1", "supervisor=true provider= named=false command=--all"},
-		{"", "", "0", "supervisor=false provider= named=false command=--all"},
-		{"", "", "1 1-1.1", "supervisor=false provider= named=false command=--all"},
-		{"--supervisor", "", "1 1-1.1", "supervisor=true provider= named=false command=--all"},
-		{"", "gone", "", `/none/ccc.json: current_provider: "gone" is no provider of this file (it has glm, kimi);` +
-			" ccc default goes without one (see ccc help config)\n     ${EDITOR:-vi} /none/ccc.json"},
-		{"default", "gone", "", "supervisor=false provider= named=true command=--all"},
-		{"-p|--supervisor|x", "", "", "--supervisor is ccc's, and has to stand before claude's arguments"},
-		{"kimi|-p|--supervisor", "", "", "--supervisor is ccc's, and has to stand before claude's arguments"},
-		{"kimo", "", "", `"kimo" is no subcommand (` + strings.Join(subcommands, ", ") +
+		{"", "", "supervisor=false provider= command="},
+		{"kimi", "", "supervisor=false provider=kimi command="},
+		{"--supervisor", "", "supervisor=true provider= command="},
+		{"--supervisor|kimi|--supervisor|-p|x", "", "supervisor=true provider=kimi command=-p|x"},
+		{"kimi|glm", "", "supervisor=false provider=kimi command=glm"},
+		{"glm|--|--supervisor", "", "supervisor=false provider=glm command=--supervisor"},
+		{"--|glm", "", "supervisor=false provider= command=glm"},
+		{"-p|--|--supervisor", "", "supervisor=false provider= command=-p|--|--supervisor"},
+		{"fix it|kimi", "", "supervisor=false provider= command=fix it|kimi"},
+		{"", "1", "supervisor=true provider= command="},
+		{"", "0", "supervisor=false provider= command="},
+		{"", "1 1-1.1", "supervisor=false provider= command="},
+		{"--supervisor", "1 1-1.1", "supervisor=true provider= command="},
+		{"default", "", `"default" is gone in 3.0: without a name there is no provider`},
+		{"-p|--supervisor|x", "", behind},
+		{"kimi|-p|--supervisor", "", behind},
+		{"--supervisor|log", "", `"log" is a subcommand, and has to stand first`},
+		{"kimo", "", `"kimo" is no subcommand (` + strings.Join(subcommands, ", ") +
 			") and no provider (glm, kimi); a prompt needs quotes; to pass the word on to claude: ccc -- kimo"},
-		{"kimi|--supervisor|log", "", "", "supervisor=true provider=kimi named=true command=--all|--k|log"},
+		{"kimi|--supervisor|log", "", "supervisor=true provider=kimi command=log"},
 	} {
 		value, token, _ := strings.Cut(test.vars, " ")
 		env := environ{supervisorVariable + "=" + value, launchVariable + "=" + token}
-		config := &configuration{ClaudeArgs: []string{"--all"}, CurrentProvider: test.current}
-		config.Providers = map[string]*provider{"kimi": kimi, "glm": glm}
+		config := &configuration{Providers: map[string]*provider{"kimi": kimi, "glm": glm}}
 		l := &launch{trial: trial{dirs: dirs{env: env, ccc: "/none"}}, config: config}
 		err := l.parse(strings.FieldsFunc(test.line, func(r rune) bool { return r == '|' }))
 		name := ""
 		if l.provider != nil {
 			name = l.provider.name
 		}
-		got := fmt.Sprintf("supervisor=%v provider=%s named=%v command=%s", l.supervisor, name, l.named, strings.Join(l.args, "|"))
+		got := fmt.Sprintf("supervisor=%v provider=%s command=%s", l.supervisor, name, strings.Join(l.args, "|"))
 		if err != nil {
 			got = err.Error()
-			expectIs(t, test.line+": the code", failureOf(err).code, map[bool]int{true: 1, false: 2}[test.current == "gone"])
+			expectIs(t, test.line+": the code", failureOf(err).code, 2)
 		}
 		expectIs(t, test, got, test.want)
 	}

@@ -611,9 +611,6 @@ func TestLogBasisAgain(t *testing.T) {
 	box.timelineOf(testSession, lines...)
 	expectCounts(t, "the log", box.ccc("log", testSession), map[string]int{"no copy  no namespaces\n": 1,
 		"    nothing was run: no copy can be made here (ccc doctor)\n": 2})
-	off := loggedEnd(outcome{Verdict: verdictAllow}, func(r *review) { r.NoCopy = errTryOff.en })
-	box.timelineOf(testSession, loggedBegin(), off)
-	expectIn(t, "switched off", box.ccc("log", testSession), " approved\n    only the conversation and the changes were read\n    no copy  "+errTryOff.en+"\n")
 }
 
 // What a run is told with: where it did not take place why, of a long script and output the ends.

@@ -9,15 +9,12 @@ import "slices"
 // cacheLeast is the size of the agent's last request, in tokens, from which on its prompt cache pays.
 const cacheLeast = 40_000
 
-// sharesCache reports whether the reviewer is asked with the agent's prompt cache: where ccc.json says so, or
-// where ccc launched the session, whose provider the reviewer has, a key pays (cacheEnv), the conversation is
-// long enough, the reviewer has the session's model, and no earlier review of the session missed the cache.
+// sharesCache reports whether the reviewer is asked with the agent's prompt cache: where ccc launched the
+// session, whose provider the reviewer has, a key pays (cacheEnv), the conversation is long enough, the
+// reviewer has the session's model, and no earlier review of the session missed the cache.
 func sharesCache(
 	config *configuration, request *reviewRequest, past *history, launched bool, env environ,
 ) bool {
-	if forced := config.Supervisor.KeepCache; forced != nil {
-		return *forced
-	}
 	configured := config.Supervisor.Model
 	hasAgentsModel := configured == "" || configured == request.model
 	hasMissed := func(r review) bool { return r.CacheMissed }
@@ -27,7 +24,7 @@ func sharesCache(
 
 // cacheEnv returns env, a launch's, with what lets reviews of the session use its prompt cache, if a key, a
 // token, a provider or a cloud pays for it and for its reviews. What the user has set stays.
-func cacheEnv(env []string, config supervisorConfig, sources []settingsSource, args []string) []string {
+func cacheEnv(env []string, sources []settingsSource, args []string) []string {
 	isArgument := func(s settingsSource) bool { return s.name == argumentSource }
 	reviewers := slices.DeleteFunc(slices.Clone(sources), isArgument)
 	isKnown := givenFlag(args, "--setting-sources") == "" // else a source that pays here may not count there
@@ -36,9 +33,7 @@ func cacheEnv(env []string, config supervisorConfig, sources []settingsSource, a
 	}
 	switch valueIn(sources, env, "env."+attributionVariable) {
 	case "":
-		if config.KeepCache == nil || *config.KeepCache {
-			return setEnv(env, attributionVariable, "0", cacheVariable, attributionLeftOut)
-		}
+		return setEnv(env, attributionVariable, "0", cacheVariable, attributionLeftOut)
 	case "0":
 		return setEnv(env, cacheVariable, "1")
 	}

@@ -155,7 +155,7 @@ func providerConflicts(
 			// token; the key of a login to the Console, too, but not beside another key.
 			isSent := key == helperKey || key == primaryKey && s.name == account && isConsole
 			if overrides || isSent && s.values[key] != "" {
-				keys = append(keys, s.prefix+key)
+				keys = append(keys, key)
 			}
 		}
 		if keys != nil {
@@ -191,13 +191,7 @@ func hasLogin(d dirs) bool {
 }
 
 // withoutProvider is how to do without the provider of a launch.
-func (c *configuration) withoutProvider() string {
-	words := []string{supervisorFlag}
-	if c.CurrentProvider != "" { // without a name it would be that one
-		words = []string{noProvider, supervisorFlag}
-	}
-	return "leave the provider out (" + commandLine(words) + " uses what the file says)"
-}
+const withoutProvider = "leave the provider's name out"
 
 // withoutReviewers is how to do without the reviewer's own provider.
 const withoutReviewers = "leave out supervisor.provider of ccc.json, or --provider"

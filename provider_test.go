@@ -122,32 +122,6 @@ func TestProviderConflictsOfRepository(t *testing.T) {
 	}
 }
 
-// What ccc.json itself would put into settings.json is asked before it does, and
-// ccc.json is named, also where it has done so.
-func TestProviderConflictsOfConfig(t *testing.T) {
-	for _, settings := range []string{`{"env":{"ANTHROPIC_BASE_URL":"https://SECRET"}}`, `{"apiKeyHelper":"echo SECRET"}`} {
-		box := newFakeBox(t)
-		config := `{"settings":` + settings + `,"providers":{"a":{"env":{"ANTHROPIC_BASE_URL":"https://a"}}}}`
-		box.write(".claude/ccc.json", 0o600, config)
-		path := filepath.Join(box.home, ".claude/ccc.json") + ": settings."
-		for launch := range 2 {
-			got := box.run(10*time.Second, "", "ccc", "a", "-p", "hi")
-			if got.code != 1 || !strings.Contains(got.stderr, path) || strings.Contains(got.stderr, "SECRET") {
-				t.Errorf("got %+v, want %s", got, path)
-			}
-			if written := box.settings() != noFile; written != (launch == 1) {
-				t.Errorf("launch %d: settings.json is %s", launch, box.settings())
-			}
-			box.run(10*time.Second, "", "ccc", "-p", "hi") // without a provider: it fills them in
-		}
-		// With another value there ccc.json changes nothing, and is not to blame.
-		box.setSettings(`{"env":{"ANTHROPIC_BASE_URL":"https://a"},"apiKeyHelper":""}`)
-		if got := box.run(10*time.Second, "", "ccc", "a", "-p", "hi"); got.code != 0 {
-			t.Errorf("got %+v", got)
-		}
-	}
-}
-
 // A provider that names no token gets no login either.
 func TestProviderWithoutToken(t *testing.T) {
 	for env, want := range map[string][]string{
@@ -176,32 +150,30 @@ func TestAttribution(t *testing.T) {
 	const key = "sk-ant-0123456789-0123456789-0123456789"
 	allowed := fmt.Sprintf(`{"customApiKeyResponses":{"approved":[%q]}}`, key[len(key)-20:])
 	for name, test := range map[string]struct {
-		env, settings, project, account, config string
-		args                                    []string
-		want                                    []string
+		env, settings, project, account, config, provider string
+		args                                              []string
+		want                                              []string
 	}{
-		"login":                {},
-		"login_user_set_it":    {env: "CLAUDE_CODE_ATTRIBUTION_HEADER=0", want: []string{"0"}},
-		"token":                {env: "ANTHROPIC_AUTH_TOKEN=t", want: []string{"0"}},
-		"token_keep_cache_off": {env: "ANTHROPIC_AUTH_TOKEN=t", config: `,"supervisor":{"keep_cache":false}`},
-		"token_user_keeps_it":  {env: "ANTHROPIC_AUTH_TOKEN=t CLAUDE_CODE_ATTRIBUTION_HEADER=1", want: []string{"1"}},
-		"token_in_settings":    {settings: `{"env":{"ANTHROPIC_AUTH_TOKEN":"t"}}`, want: []string{"0"}},
-		"token_taken_away":     {env: "ANTHROPIC_AUTH_TOKEN=t", settings: `{"env":{"ANTHROPIC_AUTH_TOKEN":""}}`},
-		"token_in_ccc_json":    {config: `,"settings":{"env":{"ANTHROPIC_AUTH_TOKEN":"t"}}`, want: []string{"0"}},
-		"token_in_argument":    {args: []string{"--settings", `{"env":{"ANTHROPIC_AUTH_TOKEN":"t"}}`}}, // which a reviewer is not given
-		"setting_sources":      {env: "ANTHROPIC_AUTH_TOKEN=t", args: []string{"--setting-sources", "user,project"}},
-		"of_an_outer_session":  {env: "CLAUDE_CODE_ATTRIBUTION_HEADER=0 CCC_CACHE=line"},
-		"bedrock":              {env: "CLAUDE_CODE_USE_BEDROCK=1", want: []string{"0"}},
-		"vertex":               {env: "CLAUDE_CODE_USE_VERTEX=on", want: []string{"0"}},
-		"foundry":              {env: "CLAUDE_CODE_USE_FOUNDRY=Yes", want: []string{"0"}},
-		"bedrock_off":          {env: "CLAUDE_CODE_USE_BEDROCK=0"},
-		"helper":               {settings: `{"apiKeyHelper":"x"}`, project: `{"model":"m"}`, want: []string{"0"}},
-		"helper_taken_away":    {settings: `{"apiKeyHelper":"x"}`, project: `{"apiKeyHelper":""}`},
-		"key_allowed":          {env: "ANTHROPIC_API_KEY=" + key, account: allowed, want: []string{"0"}},
-		"key_not_allowed":      {env: "ANTHROPIC_API_KEY=" + key, account: `{"customApiKeyResponses":{"rejected":["x"]}}`},
-		"key_in_print_mode":    {env: "ANTHROPIC_API_KEY=" + key, args: []string{"-p"}, want: []string{"0"}},
-		"provider":             {config: `,"current_provider":"a","providers":{"a":{"env":{"ANTHROPIC_BASE_URL":"https://a"}}}`, want: []string{"0"}},
-		"provider_of_a_model":  {config: `,"current_provider":"a","providers":{"a":{"env":{"ANTHROPIC_MODEL":"m"}}}`},
+		"login":               {},
+		"login_user_set_it":   {env: "CLAUDE_CODE_ATTRIBUTION_HEADER=0", want: []string{"0"}},
+		"token":               {env: "ANTHROPIC_AUTH_TOKEN=t", want: []string{"0"}},
+		"token_user_keeps_it": {env: "ANTHROPIC_AUTH_TOKEN=t CLAUDE_CODE_ATTRIBUTION_HEADER=1", want: []string{"1"}},
+		"token_in_settings":   {settings: `{"env":{"ANTHROPIC_AUTH_TOKEN":"t"}}`, want: []string{"0"}},
+		"token_taken_away":    {env: "ANTHROPIC_AUTH_TOKEN=t", settings: `{"env":{"ANTHROPIC_AUTH_TOKEN":""}}`},
+		"token_in_argument":   {args: []string{"--settings", `{"env":{"ANTHROPIC_AUTH_TOKEN":"t"}}`}}, // which a reviewer is not given
+		"setting_sources":     {env: "ANTHROPIC_AUTH_TOKEN=t", args: []string{"--setting-sources", "user,project"}},
+		"of_an_outer_session": {env: "CLAUDE_CODE_ATTRIBUTION_HEADER=0 CCC_CACHE=line"},
+		"bedrock":             {env: "CLAUDE_CODE_USE_BEDROCK=1", want: []string{"0"}},
+		"vertex":              {env: "CLAUDE_CODE_USE_VERTEX=on", want: []string{"0"}},
+		"foundry":             {env: "CLAUDE_CODE_USE_FOUNDRY=Yes", want: []string{"0"}},
+		"bedrock_off":         {env: "CLAUDE_CODE_USE_BEDROCK=0"},
+		"helper":              {settings: `{"apiKeyHelper":"x"}`, project: `{"model":"m"}`, want: []string{"0"}},
+		"helper_taken_away":   {settings: `{"apiKeyHelper":"x"}`, project: `{"apiKeyHelper":""}`},
+		"key_allowed":         {env: "ANTHROPIC_API_KEY=" + key, account: allowed, want: []string{"0"}},
+		"key_not_allowed":     {env: "ANTHROPIC_API_KEY=" + key, account: `{"customApiKeyResponses":{"rejected":["x"]}}`},
+		"key_in_print_mode":   {env: "ANTHROPIC_API_KEY=" + key, args: []string{"-p"}, want: []string{"0"}},
+		"provider":            {provider: "a", config: `,"providers":{"a":{"env":{"ANTHROPIC_BASE_URL":"https://a"}}}`, want: []string{"0"}},
+		"provider_of_a_model": {provider: "a", config: `,"providers":{"a":{"env":{"ANTHROPIC_MODEL":"m"}}}`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			box := newFakeBox(t)
@@ -210,7 +182,7 @@ func TestAttribution(t *testing.T) {
 			box.write(".claude/settings.json", 0o600, test.settings)
 			box.write("../work/.claude/settings.json", 0o600, test.project)
 			box.write(".claude/ccc.json", 0o600, "{"+strings.TrimPrefix(test.config, ",")+"}")
-			args := slices.Concat([]string{"--supervisor"}, test.args, []string{"--", "hi"})
+			args := slices.Concat([]string{"--supervisor"}, strings.Fields(test.provider), test.args, []string{"--", "hi"})
 			l, got := box.plan(args...)
 			if value := valuesOf(l.env, attributionVariable); got.code != 0 || !slices.Equal(value, test.want) {
 				t.Errorf("got %+v, the variable is %q, want %q", got, value, test.want)
@@ -233,24 +205,6 @@ func TestAttributionOfReviewer(t *testing.T) {
 		got, err := reviewerEnv(env, &provider{name: name})
 		check(t, err)
 		expectIs(t, name+": "+attributionVariable, lookupEnv(got, attributionVariable), want)
-	}
-}
-
-// What ccc.json has under settings is filled in where settings.json lacks it; what the user has there wins, of whatever
-// type it is.
-func TestProviderSettingsFilled(t *testing.T) {
-	box := newFakeBox(t)
-	box.write(".claude/ccc.json", 0o600, `{"settings":{"permissions":{"defaultMode":"acceptEdits","allow":["Read"]},"model":"m","n":600000000,"env":{"A":"<&>"}}}`)
-	const before, filled = `{"model" : "mine","permissions":{"allow":[]}}`, `{"model":"mine","permissions":{"allow":[],"defaultMode":"acceptEdits"},"n":600000000,"env":{"A":"<&>"}}`
-	for _, mine := range []string{before, `{"permissions": "none", "model": null, "n": [], "env": 1}`,
-		`{"permissions": {"allow": {}, "defaultMode": []}, "model": {}, "n": {}, "env": {"A": {}}}`} {
-		box.setSettings(mine)
-		for range 2 {
-			got := box.run(10*time.Second, "", "ccc", "-p", "hi")
-			if text := box.settings(); got.code != 0 || mine == before && minified(text) != filled || mine != before && text != mine {
-				t.Errorf("got %+v, settings.json is %s", got, text)
-			}
-		}
 	}
 }
 
@@ -452,12 +406,10 @@ func TestProviderOwnThings(t *testing.T) {
 
 // A reviewer shares the agent's prompt cache only where all that it takes is so, or where ccc.json says it.
 func TestSharesCache(t *testing.T) {
-	yes, no := true, false
 	for name, c := range map[string]struct {
 		model, id, left string
 		context         int
 		missed          bool
-		forced          *bool
 		launched, want  bool
 	}{
 		"all_is_so":              {launched: true, want: true},
@@ -468,17 +420,14 @@ func TestSharesCache(t *testing.T) {
 		"its_model_of_a_million": {model: "m[1m]", id: "m[1m]", launched: true, want: true},
 		"without_the_million":    {model: "m", id: "m[1m]", launched: true},
 		"missed_before":          {missed: true, launched: true},
-		"missed_but_forced":      {missed: true, forced: &yes, want: true},
 		"not_launched":           {},
 		"no_cache_found":         {left: "-", launched: true},
-		"forced":                 {forced: &yes, want: true},
-		"forbidden":              {forced: &no, launched: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Setenv(cacheVariable, strings.TrimPrefix(cmp.Or(c.left, "1"), "-"))
 			request, past := reviewRequest{}, &history{Reviews: []review{{outcome: outcome{CacheMissed: c.missed}}, {}}}
 			request.model, request.context = cmp.Or(c.id, "m"), cmp.Or(c.context, 100_000)
-			config := &configuration{Supervisor: supervisorConfig{Model: c.model, KeepCache: c.forced}}
+			config := &configuration{Supervisor: supervisorConfig{Model: c.model}}
 			expectIs(t, "shares", sharesCache(config, &request, past, c.launched, os.Environ()), c.want)
 		})
 	}
@@ -614,9 +563,9 @@ func TestProviderConflictsNamed(t *testing.T) {
 		source("f", urlVariable, "x"), source("g", primaryKey, "x")), "")
 	expectIs(t, "others", conflicts(p,
 		settingsSource{name: "a", values: map[string]string{"env." + urlVariable: "https://x", "env.ANTHROPIC_MODEL": "", "env.OTHER": "x"}},
-		source("b c", "env.EMPTY", "x"), settingsSource{name: "d", prefix: "settings.", values: map[string]string{helperKey: "x"}},
+		source("b c", "env.EMPTY", "x"), settingsSource{name: "d", values: map[string]string{helperKey: "x"}},
 		source(argumentSource, helperKey, "x"), settingsSource{name: "e", err: errNoGit}),
-		overrides+"\n     a: env.ANTHROPIC_BASE_URL, env.ANTHROPIC_MODEL\n     b c: env.EMPTY\n     d: settings.apiKeyHelper"+
+		overrides+"\n     a: env.ANTHROPIC_BASE_URL, env.ANTHROPIC_MODEL\n     b c: env.EMPTY\n     d: apiKeyHelper"+
 			"\n     --settings: apiKeyHelper\n     e: "+errNoGit.Error()+
 			"\n     go without it, or take that out there:\n     ${EDITOR:-vi} a 'b c' d e")
 	expectIs(t, "an argument", conflicts(p, source(argumentSource, helperKey, "x")),
@@ -624,11 +573,6 @@ func TestProviderConflictsNamed(t *testing.T) {
 	unset := &provider{name: "a", Env: map[string]envText{"A": "${NO_SUCH}"}}
 	expectIs(t, "a variable that is not set", conflicts(unset, source("d", helperKey, "x")),
 		"1 providers.a.env.A of ccc.json is ${NO_SUCH}, which is not set\n     read -r NO_SUCH; export NO_SUCH")
-	c := &configuration{}
-	expectIs(t, "how to do without it", c.withoutProvider(), "leave the provider out (ccc --supervisor uses what the file says)")
-	c.CurrentProvider = "kimi"
-	expectIs(t, "without the current one", c.withoutProvider(),
-		"leave the provider out (ccc default --supervisor uses what the file says)")
 }
 
 // A provider is sent no login: one with a URL names a token, in the variable or in a header, where Claude Code has a login.
@@ -685,10 +629,10 @@ func TestProviderScrubbed(t *testing.T) {
 			"     set CLAUDE_CODE_SUBPROCESS_ENV_SCRUB to 0\n"
 	const providers = `"providers":{"a":{"env":{"ANTHROPIC_AUTH_TOKEN":"t"}},` +
 		`"b":{"env":{"ANTHROPIC_AUTH_TOKEN":"u"}}}}`
-	const ofReviewer = `{"supervisor":{"provider":"%s"},"current_provider":"a",` + providers
+	const ofReviewer = `{"supervisor":{"provider":"%s"},` + providers
 	for name, test := range map[string]struct{ variables, config, settings, without string }{
 		"a key":        {scrub + " " + key, "{}", "", keyVariable},
-		"a provider's": {scrub, `{"current_provider":"a",` + providers, "", tokenVariable},
+		"a provider's": {scrub, `{` + providers, "", tokenVariable},
 		"by settings": {key, "{}", `{"env":{"CLAUDE_CODE_SUBPROCESS_ENV_SCRUB":"1"}}`,
 			keyVariable},
 		"the session's provider": {scrub, fmt.Sprintf(ofReviewer, "a"), "", tokenVariable},
@@ -703,7 +647,11 @@ func TestProviderScrubbed(t *testing.T) {
 		if test.settings != "" {
 			box.write(".claude/settings.json", 0o600, test.settings)
 		}
-		got := box.supervise()
+		named := ""
+		if test.config != "{}" {
+			named = "a"
+		}
+		got := box.run(60*time.Second, "", strings.Fields("ccc --supervisor "+named+" -p hi")...)
 		if test.without == "" {
 			expectIs(t, name+": "+got.stderr, got.code, 0)
 		} else if got.code != 1 || got.stderr != fmt.Sprintf(refused, test.without) {
@@ -741,7 +689,7 @@ func TestProviderSources(t *testing.T) {
 		t.Errorf("the older one, broken: %+v", s)
 	}
 	for text, want := range map[string]string{`{"apiKeyHelper":{"a":1}}`: `{"a":1}`, `{"apiKeyHelper":"x"}`: "x", `{"apiKeyHelper":null}`: "", `{}`: ""} {
-		expectIs(t, text, sourceOf("s", "", []byte(text), nil).values[helperKey], want)
+		expectIs(t, text, sourceOf("s", []byte(text), nil).values[helperKey], want)
 	}
 	const noObject = "line 1, column 1: the file is not an object"
 	for text, want := range map[string]string{
@@ -752,15 +700,15 @@ func TestProviderSources(t *testing.T) {
 		`"x"`:  noObject,
 		"{":    "line 1, column 2: it ends too early: a }, a ] or a \" is missing",
 	} {
-		s := sourceOf("s", "", []byte(text), nil)
+		s := sourceOf("s", []byte(text), nil)
 		expectIs(t, text, fmt.Sprint(s.err, len(s.values)), want+" 0")
 	}
-	expectIs(t, "an error", sourceOf("s", "", []byte("{}"), errNoGit).err, error(errNoGit))
-	s := sourceOf("s", "p.", []byte(`{"disableAllHooks":null,"allowManagedHooksOnly": true,"apiKeyHelper":1,`+
+	expectIs(t, "an error", sourceOf("s", []byte("{}"), errNoGit).err, error(errNoGit))
+	s := sourceOf("s", []byte(`{"disableAllHooks":null,"allowManagedHooksOnly": true,"apiKeyHelper":1,`+
 		`"env":{"A":1,"B":"b"},"customApiKeyResponses":{"approved":["x"],"rejected":["y"]}}`), nil)
 	expectIs(t, "what it says", fmt.Sprint(s.values), "map[allowManagedHooksOnly:true allowed.x:true apiKeyHelper:1 env.A:1 env.B:b]")
 	f := s.fault("env.A", "is odd", "remove it")
-	expectIs(t, "a fault of a file", fmt.Sprint(f.code, f.err, f.hint), "1 s: p.env.A is oddremove it:\n${EDITOR:-vi} s")
+	expectIs(t, "a fault of a file", fmt.Sprint(f.code, f.err, f.hint), "1 s: env.A is oddremove it:\n${EDITOR:-vi} s")
 	f = settingsSource{name: argumentSource}.fault("env.A", "is odd", "remove it")
 	expectIs(t, "a fault of an argument", fmt.Sprint(f.code, f.err, f.hint), "2 --settings: env.A is oddremove it")
 }

@@ -29,7 +29,7 @@ type scriptedAPI struct {
 // CLAUDE_CODE_MAX_RETRIES=1 an API error of a kind that the client tries again takes two places.
 type script struct {
 	agent, reviewer []apiReply
-	marker          string // tells a reviewer's request without StructuredOutput (keep_cache): it occurs in no other
+	marker          string // tells a reviewer's request without StructuredOutput (with the cache): it occurs in no other
 }
 
 func newScriptedAPI(t *testing.T, s script) *scriptedAPI {

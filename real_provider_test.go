@@ -205,22 +205,6 @@ func TestRealClientByteOrderMark(t *testing.T) {
 	})
 }
 
-// ccc.json takes each permission mode that a client knows.
-func TestRealClientPermissionModes(t *testing.T) {
-	forClients(t, func() script { return script{} }, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
-		got := box.run(60*time.Second, "", "claude", "-p", "--permission-mode", "nosuch", "x")
-		_, list, found := strings.Cut(got.stderr, "Allowed choices are ")
-		if !found {
-			t.Fatalf("got %+v", got)
-		}
-		for mode := range strings.SplitSeq(strings.TrimSuffix(strings.TrimSpace(list), "."), ", ") {
-			if !slices.Contains(permissionModes, mode) {
-				t.Errorf("ccc.json refuses %s", mode)
-			}
-		}
-	})
-}
-
 // twoAPIs writes a ccc.json with the providers a and b, each an API of its own
 // with its own token and model.
 func (box *sandbox) twoAPIs(t *testing.T, supervisor string, s script) (a, b *scriptedAPI) {

@@ -306,16 +306,16 @@ func TestRealClientTools(t *testing.T) {
 	beside(t)
 	server, _ := filepath.Abs("testdata/mcp")
 	for _, keep := range []bool{false, true} {
-		t.Run(fmt.Sprintf("keep_cache_%v", keep), func(t *testing.T) {
+		t.Run(fmt.Sprintf("with_cache_%v", keep), func(t *testing.T) {
 			forClients(t, func() script {
-				verdict := replyVerdict(true, "")
+				agent, verdict := replyText("the answer"), replyVerdict(true, "")
 				if keep {
+					agent = agent.after(cacheLeast)
 					verdict = replyText(`{"allow_stop":true,"feedback":""}`)
 				}
-				return script{agent: []apiReply{replyText("the answer")}, reviewer: []apiReply{replyTool("mcp__x__write", `{}`), replyTool("EnterWorktree", `{"name":"rv"}`),
+				return script{agent: []apiReply{agent}, reviewer: []apiReply{replyTool("mcp__x__write", `{}`), replyTool("EnterWorktree", `{"name":"rv"}`),
 					replyTool("CronCreate", `{"cron":"*/5 * * * *","prompt":"x","durable":true,"recurring":true}`), verdict}, marker: say(verdictForm)}
 			}, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
-				box.write(".claude/ccc.json", 0o600, fmt.Sprintf(`{"supervisor":{"keep_cache":%v}}`, keep))
 				box.mcpServer(server)
 				box.repository()
 				got := box.run(60*time.Second, "", "ccc", "--supervisor", "-p", "hello")

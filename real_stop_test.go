@@ -221,7 +221,8 @@ func TestRealClientInterrupted(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			forClients(t, hangingReview, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
-				box.write(".claude/ccc.json", 0o600, `{"supervisor":{"timeout_seconds":20,"permission_mode":"bypassPermissions"}}`)
+				box.write(".claude/ccc.json", 0o600, `{"supervisor":{"timeout_seconds":20}}`)
+				box.setSettings(`{"permissions":{"allow":["Bash"]}}`)
 				done := make(chan commandResult, 1)
 				go func() { done <- box.run(240*time.Second, "", "ccc", "--supervisor", "-p", "hello") }()
 				test.end(box, box.awaitHook(180*time.Second))
@@ -240,7 +241,7 @@ func TestRealClientInterrupted(t *testing.T) {
 
 func TestRealClientEscape(t *testing.T) {
 	forClients(t, hangingReview, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
-		box.write(".claude/ccc.json", 0o600, `{"supervisor":{"permission_mode":"bypassPermissions"}}`)
+		box.setSettings(`{"permissions":{"allow":["Bash"]}}`)
 		tty := box.start()
 		tty.prompt("hello")
 		box.awaitHook(180 * time.Second)

@@ -146,13 +146,13 @@ func TestRealClientObserve(t *testing.T) {
 		return script{agent: []apiReply{replyText("answer 1"), replyText("answer 2"), replyText("answer 3")},
 			reviewer: []apiReply{replyVerdict(false, "add the tests"), replyVerdict(false, "run them"), replyVerdict(true, "")}}
 	}, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
-		box.write(".claude/ccc.json", 0o600, `{"supervisor":{"try":false,"observe":true}}`)
+		box.write(".claude/ccc.json", 0o600, `{"supervisor":{"observe":true}}`)
 		tty := box.start()
 		tty.waitFor(introductionObserved.zh[:len(introductionObserved.zh)-2], 60*time.Second)
 		tty.submits("write it", "反馈（Agent没有收到，由你决定是否转告）：addthetests", 1)
 		expectIs(t, "the agent's calls", len(api.requests("agent")), 1)
 		tty.submits("/supervisor on", "supervisor.observe为true", 1)
-		box.write(".claude/ccc.json", 0o600, `{"supervisor":{"try":false}}`)
+		box.write(".claude/ccc.json", 0o600, `{}`)
 		tty.submits("thanks", "answer 3", 3)
 		expectEqual(t, "the verdicts", box.timelineVerdicts(), []verdict{verdictBlock, verdictBlock, verdictAllow})
 		reviews := api.requests("review")

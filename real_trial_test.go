@@ -192,7 +192,7 @@ func TestRealClientTrial(t *testing.T) {
 	forClients(t, approvedSession, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
 		box.setSettings(`{"hooks":{"SessionStart":[` + usersHook + `]}}`)
 		box.write("../work/own.json", 0o600, `{"env":{"MARK":"1"}}`)
-		box.write(".claude/ccc.json", 0o600, `{"supervisor":{"try":false}}`)
+		box.vars = append(box.vars, testTrustVariable+"=none")
 		starts := 0
 		expectStarts := func(what string, more int) {
 			t.Helper()
@@ -252,7 +252,7 @@ func TestRealClientTrialOffline(t *testing.T) {
 		box.vars = append(box.vars, "HTTP_PROXY="+proxy, "HTTPS_PROXY="+proxy, "IS_SANDBOX=1")
 		box.installHooks()
 		box.setSettings(strings.ReplaceAll(box.settings(), "/bin/ccc ", box.program()+" "))
-		box.write(".claude/ccc.json", 0o600, `{"supervisor":{"try":false}}`)
+		box.vars = append(box.vars, testTrustVariable+"=none")
 		start := time.Now()
 		check(t, box.command("claude", "--version").Run())
 		version := time.Since(start)
@@ -308,7 +308,7 @@ func TestRealClientIntroduced(t *testing.T) {
 	forClients(t, nil, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
 		api := box.answersAndApprovals()
 		box.write(".claude/ccc.json", 0o600,
-			`{"supervisor":{"try":false,"max_iterations":5},"providers":{"kimi":{"env":{`+
+			`{"supervisor":{"max_iterations":5},"providers":{"kimi":{"env":{`+
 				`"ANTHROPIC_BASE_URL":"`+box.api.URL+`","ANTHROPIC_AUTH_TOKEN":"t-0123456789"}}}}`)
 		tty := box.start("kimi")
 		const text = "SessionStart:%s says: [SUPERVISOR] 本会话受监督 每项要求最多审查 5 次（提供商 kimi）"

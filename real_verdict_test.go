@@ -19,7 +19,7 @@ func TestRealClientReviewerWoken(t *testing.T) {
 	const noted, waiting = "Noted. My verdict stands.", "I wait for it."
 	for _, play := range []struct {
 		name, starts string
-		keepCache    bool
+		withCache    bool
 		says, woken  string // JSON of a verdict, or words
 		want         string
 	}{
@@ -33,7 +33,7 @@ func TestRealClientReviewerWoken(t *testing.T) {
 		t.Run(play.name, func(t *testing.T) {
 			forClients(t, nil, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
 				say := func(text string) apiReply {
-					if strings.HasPrefix(text, "{") && !play.keepCache {
+					if strings.HasPrefix(text, "{") && !play.withCache {
 						return replyTool("StructuredOutput", text)
 					}
 					return replyText(text)
@@ -54,6 +54,8 @@ func TestRealClientReviewerWoken(t *testing.T) {
 					switch last := r.last("user"); {
 					case strings.Contains(last, "be a subagent"):
 						return apiReply{text: "I found nothing.", takes: time.Second}
+					case r.Kind != "review" && play.withCache:
+						return replyText("done").after(cacheLeast)
 					case r.Kind != "review":
 						return replyText("done")
 					case strings.Contains(r.request(), "第 2 轮，最多"):
@@ -67,8 +69,6 @@ func TestRealClientReviewerWoken(t *testing.T) {
 					return say(play.says)
 				})
 				box.use(api)
-				config := fmt.Sprintf(`{"supervisor":{"keep_cache":%v}}`, play.keepCache)
-				box.write(".claude/ccc.json", 0o600, config)
 				got := box.run(60*time.Second, "", "ccc", "--supervisor", "-p", "hello")
 				expectIs(t, "the answer", strings.TrimSpace(got.stdout), "done")
 				expectEqual(t, "the sessions", box.supervised(), []string{"hello: " + play.want})
@@ -84,13 +84,13 @@ func TestRealClientReviewerWoken(t *testing.T) {
 }
 
 // A reviewer that goes on to give no verdict: the agent gets its words twice, or the default feedback once where
-// there are none. Then there is no review, and where it was asked with the agent's cache keep_cache is named.
+// there are none. Then there is no review.
 func TestRealClientFormless(t *testing.T) {
 	beside(t)
 	const words, instead = "TestNext panics.", "请继续完成任务"
 	for _, play := range []struct {
 		name      string
-		keepCache bool
+		withCache bool
 		says      apiReply // again and again
 		agent     []string // what it gets
 	}{
@@ -103,10 +103,11 @@ func TestRealClientFormless(t *testing.T) {
 		t.Run(play.name, func(t *testing.T) {
 			forClients(t, func() script {
 				agent, reviewer := []apiReply{replyText("done")}, []apiReply{play.says}
+				if play.withCache {
+					agent[0] = agent[0].after(cacheLeast)
+				}
 				return script{marker: verdictForm.zh, agent: agent, reviewer: reviewer}
 			}, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
-				config := fmt.Sprintf(`{"supervisor":{"keep_cache":%v}}`, play.keepCache)
-				box.write(".claude/ccc.json", 0o600, config)
 				got := box.run(120*time.Second, "", "ccc", "--supervisor", "-p", "hello")
 				blocked := slices.Repeat([]verdict{verdictBlock}, len(play.agent))
 				expectRun(t, box, got, "done", append(blocked, verdictFailed)...)
@@ -123,7 +124,8 @@ func TestRealClientFormless(t *testing.T) {
 					why += r.Error
 				}
 				expectIn(t, "the reason", why, "次没有给出判定")
-				expectIs(t, "keep_cache is named", strings.Contains(why, `"keep_cache": false`), play.keepCache)
+				ways := box.onlyTimeline()
+				expectIs(t, "the first way", ways[slices.IndexFunc(ways, func(r record) bool { return r.Way != "" })].Way == "cache", play.withCache)
 			})
 		})
 	}

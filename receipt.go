@@ -208,10 +208,8 @@ func (r review) verdictBasis() string {
 	return say(receiptNothing)
 }
 
-// lacksCopy reports whether no copy could be made for the review. Where copies are switched off one could.
-func (r review) lacksCopy() bool {
-	return r.NoCopy != "" && !words(errTryOff).has(r.NoCopy)
-}
+// lacksCopy reports whether no copy could be made for the review.
+func (r review) lacksCopy() bool { return r.NoCopy != "" }
 
 // receipt is the review in a line. Of the runs it shows the last that failed, then the last of the others, in
 // the order in which they ran.

@@ -94,8 +94,6 @@ func TestReceiptBasis(t *testing.T) {
 		{of(verdictAllow, func(r *review) { r.NoCopy = "no namespaces\nmend it" }), "Review approved · nothing was run: no copy can be made here (ccc doctor)"},
 		{of(verdictBlock, func(r *review) { r.NoCopy, r.did.Tools, r.did.Refused = "no", []string{"Read(a)"}, []string{"x"} }), "Review sent back · nothing was run: no copy can be made here (ccc doctor)"},
 		{of(verdictAllow, func(r *review) { r.NoCopy, r.did.Tools = "no", []string{"Bash(npm test)"} }), "Review approved · nothing was run in a copy: no copy can be made here (ccc doctor)"},
-		{of(verdictAllow, func(r *review) { r.NoCopy, r.did.Tools = errTryOff.en, []string{"Read(a)"} }), "Review approved · only files were read, nothing was run"},
-		{of(verdictAllow, func(r *review) { r.NoCopy = errTryOff.zh }), "Review approved · only the conversation and the changes were read"},
 		{of(verdictFailed, func(r *review) { r.NoCopy = "no" }), "No review"},
 		{of(verdictFailed, func(r *review) { r.did.Tools = []string{"Read(a)"} }), "No review"},
 		{of(verdictCancelled, func(r *review) { r.did.Tools = []string{"Read(a)"} }), "Review cancelled"},

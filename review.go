@@ -251,11 +251,7 @@ func (s *supervision) takeWords(r *review) error {
 	case on.isQuestion:
 		return errors.New(say(noVerdict, cutMiddle(said, 500)))
 	case isBounded && before >= most:
-		hint := ""
-		if r.Way == "cache" {
-			hint = say(cacheOffHint)
-		}
-		return errors.New(say(noVerdictAgain, before+1, hint))
+		return errors.New(say(noVerdictAgain, before+1))
 	}
 	r.Verdict, r.NoVerdict = verdictBlock, true
 	if r.Withheld = withheld; withheld {
@@ -327,18 +323,15 @@ func (s *supervision) environment() ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	sources := readSources(s.dirs, s.config, nil)
+	sources := readSources(s.dirs, nil)
 	return reviewers, errors.Join(providerConflicts(s.dirs, sources, env, p, withoutReviewers)...)
 }
 
 // offerCopy adds to the request how to run commands in a throw-away copy, with the ccc at that path, or why
-// that can't be done: copies may be switched off, or none can be made here.
+// that can't be done.
 func (r *reviewRequest) offerCopy(ctx context.Context, c *reviewerCall, ccc string) {
-	var err error = errTryOff
-	if c.config.Try {
-		r.homeIsReadOnly, err = tryProbe(ctx, c.dir, c.env)
-	}
-	if err != nil {
+	var err error
+	if r.homeIsReadOnly, err = tryProbe(ctx, c.dir, c.env); err != nil {
 		f := failureOf(err)
 		why := strings.TrimPrefix(oneLine(f.err.Error()), noCopyMade)
 		r.noCopy = strings.TrimSpace(why + "\n" + f.hint)

@@ -132,7 +132,7 @@ func TestByHandRedacted(t *testing.T) {
 // Which provider it asks: the flag's, else the reviewer's own, else the session's as it is on record. A name that ccc.json does not
 // have is an error, and so is a model that is none of Anthropic's where nothing says whose it is.
 func TestByHandProvider(t *testing.T) {
-	const unknown = `error: review: ccc.json: "d" is no provider of this file (it has a, b, c): did you mean a? (see ccc help config)`
+	const unknown = `error: review: ccc.json: "d" is no provider of this file (it has a, b, c) (see ccc help config)`
 	for name, c := range map[string]struct {
 		own, session, flag, model, url string
 		want                           string

@@ -145,8 +145,6 @@ func TestIntroduced(t *testing.T) {
 	box.vars = append(box.vars, "CLAUDE_CONFIG_DIR="+box.home+"/.claude")
 	got := box.hook(box.event(eventStart, `"source":"startup"`))
 	expectEnd(t, "without copies", got, 0, supervised+`\n这里不能建副本，审查者只能读文件；解决办法：ccc doctor`+watch, "")
-	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"max_iterations":3,"try":false}}`)
-	expectStart("startup", supervised+watch)
 	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"max_iterations":3}}`)
 	box.vars = append(box.vars, testTrustVariable+"=slow") // then nothing is known
 	expectEnd(t, "slow", box.hook(box.event(eventStart, `"source":"startup"`)), 0, supervised+watch, "")
@@ -367,8 +365,8 @@ func TestSessionsModelAndDirectories(t *testing.T) {
 	}{
 		{`{"supervisor":{"model":"chosen"}}`, "--model\nchosen\n"}, // the model of ccc.json comes before the session's
 		// Another provider does not know the model, nor has its cache anything of the session's.
-		{`{"supervisor":{"provider":"b","keep_cache":true},"providers":{"b":{"env":{"ANTHROPIC_BASE_URL":"https://b"}}}}`, ""},
-		{`{"supervisor":{"keep_cache":true}}`, "--model\nm-1\n"},
+		{`{"supervisor":{"provider":"b"},"providers":{"b":{"env":{"ANTHROPIC_BASE_URL":"https://b"}}}}`, ""},
+		{`{}`, "--model\nm-1\n"},
 	} {
 		box.write(".claude/ccc.json", 0o600, test.config)
 		box.stop(box.transcript(lines...))
@@ -398,13 +396,11 @@ func TestWayTaken(t *testing.T) {
 		"other model":    {supervisor: `"model":"haiku"`, want: "own"},
 		"same model":     {supervisor: `"model":"claude-sonnet-4-6"`, want: "cache"},
 		"other provider": {supervisor: `"provider":"b"`, want: "own"},
-		"forced":         {env: "FAKE_CLAUDE_TOKENS=9 ANTHROPIC_AUTH_TOKEN=", supervisor: `"keep_cache":true`, want: "cache", byHand: "cache"},
-		"forbidden":      {supervisor: `"keep_cache":false`, want: "own"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			box := newFakeBox(t)
 			box.vars = append(append(box.vars, "FAKE_CLAUDE_TOKENS=40000", "ANTHROPIC_AUTH_TOKEN=t"), strings.Fields(test.env)...)
-			supervisor := strings.TrimSuffix(`"try":false,`+test.supervisor, ",")
+			supervisor := test.supervisor
 			box.write(".claude/ccc.json", 0o600, `{"supervisor":{`+supervisor+`},"providers":{"b":{"env":{"ANTHROPIC_BASE_URL":"https://b"}}}}`)
 			box.run(30*time.Second, "", slices.Concat([]string{"ccc", "--supervisor"}, test.args, []string{"--", "hi"})...)
 			expectIs(t, "the way", lastReview(t, box.onlyTimeline()).Way, test.want)
@@ -447,11 +443,8 @@ func TestReviewersServers(t *testing.T) {
 		noTranscript bool
 		kept         bool // out: --strict-mcp-config, and each of their tools asks
 	}{
-		"by default":                          {config: `{}`, kept: true},
-		"with the cache":                      {config: `{"keep_cache":true}`, kept: true},
-		"with the cache, without transcript":  {config: `{"keep_cache":true}`, noTranscript: true, kept: true},
-		"where ccc.json allows one":           {config: `{"allowed_tools":["mcp__x"]}`},
-		"where it allows one, with the cache": {config: `{"allowed_tools":["Bash(ls)","mcp__x"],"keep_cache":true}`},
+		"by default":                {config: `{}`, kept: true},
+		"where ccc.json allows one": {config: `{"allowed_tools":["mcp__x"]}`},
 	} {
 		box := newHookBox(t)
 		box.write(".claude/ccc.json", 0o600, `{"supervisor":`+test.config+`}`)
@@ -468,26 +461,22 @@ func TestReviewersServers(t *testing.T) {
 }
 
 // Whether the agent's prompt cache served is measured: where less than half of what the reviewer's first request read came from
-// it, the session's later reviews have a prompt of their own, and the log says so. keep_cache forces it all the same.
+// it, the session's later reviews have a prompt of their own, and the log says so.
 func TestCacheMeasured(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		fresh, cached int    // tokens of the reviewer's first request
-		supervisor    string // of ccc.json
 		want          string // the ways of two reviews
 		missed        bool
 	}{
-		"served":      {fresh: 50_000, cached: 50_000, want: "cache cache"},
-		"missed":      {fresh: 50_001, cached: 50_000, want: "cache own", missed: true},
-		"none_of_it":  {fresh: 100_000, want: "cache own", missed: true},
-		"no_figures":  {want: "cache cache"},
-		"forced":      {fresh: 100_000, supervisor: `,"keep_cache":true`, want: "cache cache"},
-		"its_own_way": {fresh: 100_000, supervisor: `,"keep_cache":false`, want: "own own"},
+		"served":     {fresh: 50_000, cached: 50_000, want: "cache cache"},
+		"missed":     {fresh: 50_001, cached: 50_000, want: "cache own", missed: true},
+		"none_of_it": {fresh: 100_000, want: "cache own", missed: true},
+		"no_figures": {want: "cache cache"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			box := newFakeBox(t)
 			box.vars = append(box.vars, "FAKE_CLAUDE_TOKENS=40000", "ANTHROPIC_AUTH_TOKEN=t")
-			box.write(".claude/ccc.json", 0o600, `{"supervisor":{"try":false`+test.supervisor+`}}`)
 			first := func(s *fakeStream) {
 				s.add(`{"type":"assistant","message":{"id":"msg_first","model":%q,"usage":{"input_tokens":%d,"cache_creation_input_tokens":0,`+
 					`"cache_read_input_tokens":%d,"output_tokens":1},"content":[]},"session_id":%q}`, fakeModel, test.fresh, test.cached, testReviewer)
@@ -545,9 +534,9 @@ func TestWithoutVerdict(t *testing.T) {
 	}{
 		{"Two tests fail.", "Two tests fail.", withoutVerdict.zh, false},
 		{"One test fails.", "One test fails.", withoutVerdict.zh, true},
-		{"No test fails.", "", say(noVerdictAgain, 3, ""), true},
+		{"No test fails.", "", say(noVerdictAgain, 3), true},
 		{approves, defaultFeedback.zh, unreadableVerdict.zh, true},
-		{approves, "", say(noVerdictAgain, 2, ""), true},
+		{approves, "", say(noVerdictAgain, 2), true},
 		{"(no content)", defaultFeedback.zh, unreadableVerdict.zh, true},
 		{"", "not yet", "退回", true},
 		{" ", defaultFeedback.zh, unreadableVerdict.zh, false},
@@ -887,12 +876,12 @@ func TestHookWords(t *testing.T) {
 	}{
 		"words":                         {words: "fix it", feedback: "fix it"},
 		"words, a second time":          {words: "fix it", unread: 1, feedback: "fix it"},
-		"words, a third time":           {words: "fix it", unread: 2, why: say(noVerdictAgain, 3, "")},
-		"with the agent's cache":        {words: "fix it", unread: 2, way: "cache", why: `"keep_cache": false`},
+		"words, a third time":           {words: "fix it", unread: 2, why: say(noVerdictAgain, 3)},
+		"with the agent's cache":        {words: "fix it", unread: 2, way: "cache", why: say(noVerdictAgain, 3)},
 		"an approval":                   {words: approves},
-		"an approval, a second time":    {words: approves, unread: 1, why: say(noVerdictAgain, 2, "")},
+		"an approval, a second time":    {words: approves, unread: 1, why: say(noVerdictAgain, 2)},
 		"nothing":                       {},
-		"nothing, a second time":        {unread: 1, why: say(noVerdictAgain, 2, "")},
+		"nothing, a second time":        {unread: 1, why: say(noVerdictAgain, 2)},
 		"a placeholder":                 {words: "(no content)"},
 		"another":                       {words: "No response requested."},
 		"a third":                       {words: "None"},
@@ -922,8 +911,6 @@ func TestHookWords(t *testing.T) {
 			expectError(t, name, err, test.why)
 			expectIs(t, name+": NoVerdict", entry.NoVerdict, false)
 			expectIs(t, name+": the verdict", entry.Verdict, "")
-			isNamed := strings.Contains(fmt.Sprint(err), "keep_cache")
-			expectIs(t, name+": keep_cache is named", isNamed, test.way == "cache")
 			continue
 		}
 		want := outcome{Verdict: verdictBlock, Feedback: test.feedback, NoVerdict: true, Withheld: test.feedback == ""}
@@ -1008,6 +995,9 @@ func TestHookPlanned(t *testing.T) {
 	check(t, os.WriteFile(at("file"), nil, 0o600))
 	t.Setenv(addDirsVariable, strings.Join([]string{at("added"), at("none"), at("file"), "relative", "", at("added")}, "\n"))
 	t.Setenv(cacheVariable, "")
+	before := tryProbe
+	t.Cleanup(func() { tryProbe = before })
+	tryProbe = func(context.Context, string, []string) (bool, error) { return false, errors.New(noNamespaces) }
 	ctx, cancel := context.WithTimeout(context.Background(), 90*time.Second+300*time.Millisecond)
 	defer cancel()
 	for _, test := range []struct {
@@ -1029,7 +1019,7 @@ func TestHookPlanned(t *testing.T) {
 	} {
 		h := testHook(t, eventStop)
 		h.project = at("project")
-		h.config.Supervisor.Try, h.config.Supervisor.Model, h.config.Supervisor.Provider = false, test.model, test.own
+		h.config.Supervisor.Model, h.config.Supervisor.Provider = test.model, test.own
 		h.config.Providers = map[string]*provider{"b": {name: "b", Env: map[string]envText{"ANTHROPIC_BASE_URL": "https://b"}}}
 		h.launched = !test.unlaunched
 		h.state.Provider = test.known
@@ -1052,7 +1042,7 @@ func TestHookPlanned(t *testing.T) {
 		expectIs(t, test.name+": the prompt", plan.prompt, "judge it")
 		inTime := request.seconds >= 60 && request.seconds <= 90
 		expectIs(t, fmt.Sprintf("%s: its time of %d s", test.name, request.seconds), inTime, true)
-		expectIs(t, test.name+": why there is no copy", request.noCopy, errTryOff.zh)
+		expectIs(t, test.name+": why there is no copy", request.noCopy, noNamespaces)
 		expectIs(t, test.name+": the command of a copy", request.tryCommand, "")
 		expectIs(t, test.name+": the reviewer's mark", lookupEnv(plan.env, reviewerVariable), "1")
 		expectIs(t, test.name+": it shares the cache", plan.shares, false)

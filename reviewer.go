@@ -45,8 +45,7 @@ func (c *reviewerCall) run(ctx context.Context, note func(step)) (result outcome
 	defer func() { result.DurationSeconds = time.Since(start).Round(time.Millisecond).Seconds() }()
 	stream, stderr, err := c.start(ctx, note)
 	result = stream.outcome
-	// Only a cache that was chosen by itself is given up.
-	result.CacheMissed = c.shares && c.config.KeepCache == nil && stream.first.cacheMissed()
+	result.CacheMissed = c.shares && stream.first.cacheMissed()
 	switch answer := stream.result; {
 	case answer != nil:
 		result.Verdict, result.Feedback, err = answer.decided, answer.feedback, answer.fault
@@ -123,7 +122,7 @@ func (c *reviewerCall) flags() (flags [][]string) {
 	add(prompted, "--system-prompt-snapshot", "off")
 	add(true, "--no-session-persistence")
 	add(true, "--settings", reviewerSettings(command, closed, withMCP))
-	add(true, "--permission-mode", c.config.PermissionMode)
+	add(true, "--permission-mode", "dontAsk")
 	// Without it each review starts the user's MCP servers, whose tools a rule of the user's may let write.
 	add(!withMCP, "--strict-mcp-config")
 	add(c.config.Model != "", "--model", c.config.Model)

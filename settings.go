@@ -144,45 +144,19 @@ func (e *settingsEditor) replace(text []byte) {
 	e.root, _ = parseJSON(text)
 }
 
-// install adds the settings of ccc.json that are missing and, unless self is "", the missing muting keys and
-// the hooks that call self. It returns the muting keys that it added. Only ccc's own entries change.
-func (e *settingsEditor) install(c *configuration, self string) (added []string, err error) {
-	if self != "" {
-		for _, key := range mutingKeys {
-			if e.root.at(key).raw == "" {
-				e.set("false", key)
-				added = append(added, key)
-			}
+// install adds the missing muting keys and the hooks that call self. It returns the muting keys that it added.
+// Only ccc's own entries change.
+func (e *settingsEditor) install(c *configuration, self string) (added []string) {
+	for _, key := range mutingKeys {
+		if e.root.at(key).raw == "" {
+			e.set("false", key)
+			added = append(added, key)
 		}
-	}
-	if wanted, _ := parseJSON(c.Settings); wanted != nil {
-		e.fill(wanted)
-	}
-	if self == "" {
-		return nil, nil
-	}
-	if err := e.checkShape(); err != nil {
-		return nil, fmt.Errorf("with the settings of ccc.json: %w", err)
 	}
 	for _, wanted := range wantedHooks(hookCommand(self), c.Supervisor.TimeoutSeconds) {
 		e.addHook(wanted, self)
 	}
-	return added, nil
-}
-
-// fill adds the members of wanted that the object under path lacks. Objects are merged; other values that are
-// there stay.
-func (e *settingsEditor) fill(wanted *jsonValue, path ...string) {
-	for _, m := range wanted.members {
-		at := append(slices.Clone(path), m.key)
-		there := e.root.at(at...)
-		switch {
-		case m.value.is('{') && len(m.value.members) > 0 && (there.raw == "" || there.is('{')):
-			e.fill(m.value, at...)
-		case there.raw == "":
-			e.set(m.value.raw, at...)
-		}
-	}
+	return added
 }
 
 // addHook leaves one entry of ccc's under the event, in a group with the wanted matcher: the last that is
@@ -270,9 +244,9 @@ func installSettings(d dirs, c *configuration, self string, in *installation) er
 	if err != nil {
 		return err
 	}
-	added, err := e.install(c, self)
-	if err != nil || !e.isChanged() {
-		return err
+	added := e.install(c, self)
+	if !e.isChanged() {
+		return nil
 	}
 	if len(added) > 0 {
 		in.Added = slices.Compact(slices.Sorted(slices.Values(append(in.Added, added...))))

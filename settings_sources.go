@@ -6,7 +6,6 @@ package main
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -15,8 +14,7 @@ import (
 
 // A settingsSource is a place where Claude Code finds settings, and what ccc reads there.
 type settingsSource struct {
-	name   string // a path, or --settings
-	prefix string // what comes before its keys: in ccc.json "settings."
+	name string // a path, or --settings
 	// By key: env.NAME for a variable, allowed.END for the end of a key that may be used, helperKey and the
 	// keys after it, and the muting keys where they are true or false.
 	values    map[string]string
@@ -72,23 +70,17 @@ func (d dirs) settingsFiles() []string {
 
 // readSources returns the sources that count in the current directory for a claude with args, in Claude
 // Code's order: of two that set a value the later counts. The first is .claude.json, the second the user's
-// settings.json, the third what ccc.json adds to that one.
-func readSources(d dirs, c *configuration, args []string) []settingsSource {
-	files := d.settingsFiles()
-	user, added := readSource(files[0]), sourceOf(d.configFile(), "settings.", c.Settings, nil)
-	maps.DeleteFunc(added.values, func(key, value string) bool { // what the user has set is not added
-		other, ok := user.values[key]
-		return ok && other != value
-	})
-	list := []settingsSource{accountSource(d), user, added}
-	for _, path := range files[1:] {
+// settings.json.
+func readSources(d dirs, args []string) []settingsSource {
+	list := []settingsSource{accountSource(d)}
+	for i, path := range d.settingsFiles() {
 		source := readSource(path)
-		source.ofProject = true
+		source.ofProject = i > 0
 		list = append(list, source)
 	}
 	if value, ok := lastValue(args, argumentSource); ok {
 		text, err := readArgument(value)
-		list = append(list, sourceOf(argumentSource, "", text, err))
+		list = append(list, sourceOf(argumentSource, text, err))
 	}
 	for _, path := range managedFiles() {
 		list = append(list, readSource(path))
@@ -98,7 +90,7 @@ func readSources(d dirs, c *configuration, args []string) []settingsSource {
 
 func readSource(path string) settingsSource {
 	text, err := readUserFile(path)
-	return sourceOf(path, "", text, err)
+	return sourceOf(path, text, err)
 }
 
 // accountSource is .claude.json, where Claude Code keeps the user's account. A file with its
@@ -122,7 +114,7 @@ func (s settingsSource) allows(key string) bool {
 
 // fault is a failure because of what key has there. change is what to do, as for keyHint.
 func (s settingsSource) fault(key, what, change string) failure {
-	err := fmt.Errorf("%s: %s%s %s", s.name, s.prefix, key, what)
+	err := fmt.Errorf("%s: %s %s", s.name, key, what)
 	if s.name == argumentSource {
 		return failure{code: 2, err: err, hint: change}
 	}
@@ -131,8 +123,8 @@ func (s settingsSource) fault(key, what, change string) failure {
 
 // sourceOf returns the source with that text, or that could not be read because of err. A text that is
 // neither blank nor a JSON object is an error of the source.
-func sourceOf(name, prefix string, text []byte, err error) settingsSource {
-	s := settingsSource{name: name, prefix: prefix, err: err}
+func sourceOf(name string, text []byte, err error) settingsSource {
+	s := settingsSource{name: name, err: err}
 	if err != nil || isBlank(text) {
 		return s
 	}

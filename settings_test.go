@@ -144,8 +144,8 @@ func withHooks(text []byte, reviewSeconds int) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	_, err = e.install(configFor(reviewSeconds), "/bin/ccc")
-	return e.text, err
+	e.install(configFor(reviewSeconds), "/bin/ccc")
+	return e.text, nil
 }
 
 // link makes a symbolic link in the home.
@@ -206,18 +206,17 @@ func TestNamedPipes(t *testing.T) {
 	}
 }
 
-// Where settings.json can't be edited, a supervised launch is refused before anything is written, and any other starts
-// claude; what ccc.json would add is missed with a warning.
+// Where settings.json can't be edited, a supervised launch is refused before anything is written, and any other, which
+// writes nothing, starts claude.
 func TestSettingsRefusedLaunch(t *testing.T) {
-	const added, going = `{"settings":{"model":"m"}}`, "warning: going on without the settings of ccc.json: "
-	for _, test := range []struct{ flag, make, config, stderr string }{ // make: a shell command that makes settings.json, $1
-		{"--supervisor", `echo '{"hooks": "mine"}' >$1`, added, "settings.json: line 1, column 11: hooks is not an object"},
-		{"--supervisor", "mkdir $1", "{}", "settings.json: is a directory"},
-		{"--supervisor", "mkfifo $1", "{}", "settings.json is not a regular file"},
-		{"", `echo '{"hooks": "mine"}' >$1`, added, going}, {"", "mkdir $1", added, going}, {"", "mkdir $1", "{}", ""}, {"", "echo { >$1", "{}", ""},
+	for _, test := range []struct{ flag, make, stderr string }{ // make: a shell command that makes settings.json, $1
+		{"--supervisor", `echo '{"hooks": "mine"}' >$1`, "settings.json: line 1, column 11: hooks is not an object"},
+		{"--supervisor", "mkdir $1", "settings.json: is a directory"},
+		{"--supervisor", "mkfifo $1", "settings.json is not a regular file"},
+		{"", `echo '{"hooks": "mine"}' >$1`, ""}, {"", "mkdir $1", ""}, {"", "echo { >$1", ""},
 	} {
 		box := newFakeBox(t)
-		box.write(".claude/ccc.json", 0o600, test.config)
+		box.write(".claude/ccc.json", 0o600, "{}")
 		got := box.run(10*time.Second, "", "sh", "-c", test.make+" && exec ccc "+test.flag+" -p hi", "sh", filepath.Join(box.home, ".claude/settings.json"))
 		refused := test.flag != ""
 		if (got.code == 1) != refused || !strings.Contains(got.stderr, test.stderr) || (got.stderr == "") != (test.stderr == "") ||
@@ -226,7 +225,7 @@ func TestSettingsRefusedLaunch(t *testing.T) {
 		}
 		entries, _ := os.ReadDir(filepath.Join(box.home, ".claude"))
 		entries = slices.DeleteFunc(entries, func(entry os.DirEntry) bool { return entry.Name() == ".ccc.lock" || entry.Name() == "projects" })
-		if len(entries) != 2 || box.read(".claude/ccc.json") != test.config {
+		if len(entries) != 2 || box.read(".claude/ccc.json") != "{}" {
 			t.Errorf("%q: something was written: %v", test, entries)
 		}
 	}
@@ -559,28 +558,6 @@ func TestUninstallOlderRecord(t *testing.T) {
 	expectIs(t, "SUPERVISOR.md behind uninstall", box.read(".claude/SUPERVISOR.md"), "")
 }
 
-// What ccc.json has filled in is the user's own wish, and stays. No value of it stands in the record.
-func TestUninstallFilled(t *testing.T) {
-	const config = `{"settings":{"permissions":{"defaultMode":"acceptEdits"},"disableAllHooks":false,"env":{"TOKEN":"SECRET"},"hooks":{"Stop":[{"hooks":[]}]}}}`
-	const filled = `"permissions":{"defaultMode":"acceptEdits"},"env":{"TOKEN":"SECRET"},"hooks":{"Stop":[{"hooks":[]}]}`
-	for before, want := range map[string]string{
-		noFile:                  `{` + filled + `}`,
-		`{"model":"m"}`:         `{"model":"m",` + filled + `}`,
-		`{"permissions": { } }`: `{` + filled + `}`,
-		`{"env":{"TOKEN":"x"}}`: `{"env":{"TOKEN":"x"},` + strings.Replace(filled, `"env":{"TOKEN":"SECRET"},`, "", 1) + `}`,
-	} {
-		box := newFakeBox(t)
-		box.setSettings(before)
-		box.write(".claude/ccc.json", 0o600, config)
-		box.prepare()
-		expectNotIn(t, "the record", box.read(".claude/.ccc-installed.json"), "SECRET", "places")
-		output := box.ccc("uninstall")
-		if minified(box.settings()) != want || strings.Contains(output, "SECRET") || box.read(".claude/ccc.json") != config {
-			t.Errorf("got\n%s\nwant\n%s\n%s", box.settings(), want, output)
-		}
-	}
-}
-
 // What can't be read or edited stops uninstall and launch before they change anything.
 func TestUninstallStopped(t *testing.T) {
 	broken := func(box *sandbox) { box.setSettings("{\n  \"hooks\": {},\n}") }
@@ -695,54 +672,32 @@ func TestUninstallKept(t *testing.T) {
 }
 
 // FuzzUninstall: launches change no value of the user's, change nothing the second time, and uninstall leaves each byte of the
-// user's as it was, with what ccc.json has filled in.
+// user's as it was.
 func FuzzUninstall(f *testing.F) {
-	f.Add("", "{}")
-	f.Add("", "{\"a\":{},\"hoo\xe3\xe3ks\":{\"Stop\":[]}}") // keys that are no UTF-8
+	f.Add("")
+	f.Add("{\"a\":{},\"hoo\xe3\xe3ks\":{\"Stop\":[]}}") // keys that are no UTF-8
 	for _, text := range settingsFiles {
-		f.Add(text, `{"permissions":{"defaultMode":"x","allow":[]},"b":{},"hooks":{"Stop":[{}]},"disableAllHooks":true}`)
+		f.Add(text)
 	}
-	f.Fuzz(func(t *testing.T, text, defaults string) {
-		root, err := parseJSON([]byte(defaults))
-		if err != nil || !root.is('{') || strings.Contains(text+defaults, "supervisor-hook") { // an older ccc's entries go too
-			defaults = "{}"
-			root, _ = parseJSON([]byte(defaults))
-		}
+	f.Fuzz(func(t *testing.T, text string) {
 		e, err := editSettings([]byte(text))
-		if err != nil || strings.Contains(text, "supervisor-hook") {
+		if err != nil || strings.Contains(text, "supervisor-hook") { // an older ccc's entries go too
 			return
 		}
-		c := configFor(540)
-		filled, before := *e, e.root
-		for _, key := range mutingKeys { // which come before what ccc.json has
-			if before.at(key).raw == "" {
-				filled.set("false", key)
-			}
-		}
-		filled.fill(root)
-		for _, key := range mutingKeys {
-			if before.at(key).raw == "" {
-				filled.replace(dropJSON(filled.text, key))
-			}
-		}
-		c.Settings = []byte(defaults)
-		added, err := e.install(c, "/old/ccc")
-		if err != nil {
-			return // ccc.json fills in hooks of another shape
-		}
+		c, before, was := configFor(540), e.root, string(e.text)
+		added := e.install(c, "/old/ccc")
 		for _, m := range before.members {
 			if now := e.root.at(m.key); now.raw == "" || m.key != "hooks" && !now.is('{') && now.raw != before.at(m.key).raw {
 				t.Fatalf("%q is not as it was in\n%q", m.key, e.text)
 			}
 		}
-		later, err := e.install(c, "/bin/ccc")
-		check(t, err)
+		later := e.install(c, "/bin/ccc")
 		second := string(e.text)
-		if more, err := e.install(c, "/bin/ccc"); err != nil || len(later)+len(more) != 0 || string(e.text) != second || !json.Valid(unmarked(e.text)) {
-			t.Fatalf("a second time: %v, added %q\n%q\n%q", err, more, second, e.text)
+		if more := e.install(c, "/bin/ccc"); len(later)+len(more) != 0 || string(e.text) != second || !json.Valid(unmarked(e.text)) {
+			t.Fatalf("a second time: added %q\n%q\n%q", more, second, e.text)
 		}
 		e.uninstall("/bin/ccc", added)
-		if got, want := usersPart(t, string(e.text)), usersPart(t, string(filled.text)); got != want {
+		if got, want := usersPart(t, string(e.text)), usersPart(t, was); got != want {
 			t.Fatalf("%q became\n%q, want\n%q, installed it was\n%q", text, got, want, second)
 		}
 	})
@@ -885,15 +840,9 @@ func TestInstalledRecord(t *testing.T) {
 		t.Errorf("a lock that can't be had: %v, used: %v", err, isUsed)
 	}
 
-	// Without a key of ccc's nothing is recorded; with one it is, once, beside the others.
+	// A key of ccc's is recorded once, beside the others.
 	c := configFor(540)
-	c.Settings = []byte(`{"model":"m"}`)
-	in := &installation{Files: map[string]string{}}
-	check(t, installSettings(d, c, "", in))
-	if _, err := os.Stat(d.installedFile()); err == nil || len(in.Added) != 0 {
-		t.Errorf("recorded: %v, %v", in.Added, err)
-	}
-	in.Added = []string{"x", disableKey}
+	in := &installation{Files: map[string]string{}, Added: []string{"x", disableKey}}
 	check(t, installSettings(d, c, "/bin/ccc", in))
 	expectEqual(t, "recorded", in.Added, []string{managedOnlyKey, disableKey, "x"})
 	again, err := readInstallation(d)
@@ -902,11 +851,6 @@ func TestInstalledRecord(t *testing.T) {
 	check(t, os.WriteFile(d.settingsFile(), []byte("["), 0o600))
 	if err := installSettings(d, c, "/bin/ccc", in); err == nil {
 		t.Error("settings that are no JSON are told by nobody")
-	}
-	check(t, os.WriteFile(d.settingsFile(), []byte("{}"), 0o600))
-	c.Settings = []byte(`{"hooks":{"Stop":{}}}`)
-	if err := installSettings(d, c, "/bin/ccc", in); err == nil || !strings.Contains(err.Error(), "with the settings of ccc.json: ") {
-		t.Errorf("settings of ccc.json with another shape: %v", err)
 	}
 }
 

@@ -84,9 +84,6 @@ To follow the log: tail -f %s
 		"This session is supervised: each stop is reviewed. To watch: ccc log -f"}
 	announcedObserve = words{"本会话被旁观（observe）：Agent 每次停下都会审查，但不退回。看审查过程：ccc log -f",
 		"This session is observed: each stop is judged, nothing is sent back. To watch: ccc log -f"}
-	currentProvider = words{ // provider, ccc.json
-		`提供商 %s（来自 %s；以后不用它：在其中写 "current_provider": null）`,
-		`provider %s (from %s; to end that, write there: "current_provider": null)`}
 	tryingHooks = words{"正在等 claude 试运行 hook……", "waiting for claude, which tries the hooks..."}
 )
 
@@ -196,20 +193,16 @@ var (
 	errSwitchedOff = errText{"审查期间监督被关闭", "supervision was switched off during the review"}
 	errUserEnded   = errText{"按了 Esc 或 Ctrl-C，或者 Claude Code 退出了",
 		"Esc or Ctrl-C was pressed, or Claude Code exited"}
-	errKilled    = errText{"审查期间 ccc 被强行结束", "ccc was killed during the review"}
-	errNoResult  = errText{"审查者没有给出结果就结束了", "the reviewer ended without a result"}
-	errTryOff    = errText{"ccc.json 里 supervisor.try 为 false", "supervisor.try is false in ccc.json"}
-	errNoCount   = errText{"计数无法保存，只审查第一次停下", "without a count only the first stop is reviewed"}
-	errNoVerdict = errText{"审查者没有给出判定", "the reviewer gave no verdict"}
-	errNoGit     = errText{"这里没有 git 仓库", "there is no git repository"}
-	commitGone   = words{"提交 %s 不在了", "the commit %s is gone"}
-	gitTooSlow   = words{"git 用时超过 %v", "git took longer than %v"}
-	noVerdict    = words{"审查者没有给出判定：%s", "the reviewer gave no verdict: %s"}
-	// how often in a row, cacheOffHint or nothing
-	noVerdictAgain = words{"审查者连续 %d 次没有给出判定：它不按要求的格式回答%s",
-		"the reviewer gave no verdict %d times in a row: it does not keep to the form%s"}
-	cacheOffHint = words{"。在 ccc.json 的 supervisor 里写 \"keep_cache\": false，它就有自己的提示词和格式",
-		". With \"keep_cache\": false under supervisor in ccc.json it gets a prompt and a form of its own"}
+	errKilled      = errText{"审查期间 ccc 被强行结束", "ccc was killed during the review"}
+	errNoResult    = errText{"审查者没有给出结果就结束了", "the reviewer ended without a result"}
+	errNoCount     = errText{"计数无法保存，只审查第一次停下", "without a count only the first stop is reviewed"}
+	errNoVerdict   = errText{"审查者没有给出判定", "the reviewer gave no verdict"}
+	errNoGit       = errText{"这里没有 git 仓库", "there is no git repository"}
+	commitGone     = words{"提交 %s 不在了", "the commit %s is gone"}
+	gitTooSlow     = words{"git 用时超过 %v", "git took longer than %v"}
+	noVerdict      = words{"审查者没有给出判定：%s", "the reviewer gave no verdict: %s"}
+	noVerdictAgain = words{"审查者连续 %d 次没有给出判定：它不按要求的格式回答", // how often in a row
+		"the reviewer gave no verdict %d times in a row: it does not keep to the form"}
 	// timeLimit or timeLimitOfHook
 	noVerdictWithin = words{"审查者在 %d 秒内没有给出判定：%s", "the reviewer gave no verdict within %ds: %s"}
 	timeLimit       = words{"时限是 ccc.json 的 supervisor.timeout_seconds",

@@ -191,8 +191,8 @@ func TestWordsFilledIn(t *testing.T) {
 // ccc wrote: to stdout and stderr, to files, to Claude Code and to the reviewer.
 func wholeSession(t *testing.T, locale string) (written string) {
 	box := newShowBox(t, 300)
-	box.vars = append(box.vars, "LANG="+locale, "FAKE_CLAUDE_SESSION="+testSession)
-	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"max_iterations":3,"try":false},"current_provider":"kimi",
+	box.vars = append(box.vars, "LANG="+locale, "FAKE_CLAUDE_SESSION="+testSession, testTrustVariable+"=none", "FAKE_CLAUDE_TOKENS=40000")
+	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"max_iterations":3},
 		"providers":{"kimi":{"env":{"ANTHROPIC_BASE_URL":"https://kimi.example","ANTHROPIC_AUTH_TOKEN":"t"}}}}`)
 	note := func(got commandResult) {
 		if got.timedOut || got.code != 0 {
@@ -210,7 +210,7 @@ func wholeSession(t *testing.T, locale string) (written string) {
 	slow := fakeReview{runs("sleep 2"), decides(false, "run the tests")} // log -f looks for new sessions once a second
 	box.reviews(slow, blocks("choose SQLite"), allows(""), allows("rotate the key"), fails("API Error: 529"), noWords,
 		blocks(strings.Repeat("long ", 2000)), allows(""), fakeReview{answers(`{"allow_stop": false, "feedback": "see a.txt"}`)}, allows(""))
-	run("--supervisor", "-p", "fix it")
+	run("--supervisor", "kimi", "-p", "fix it")
 	box.inSession()
 	note(box.submit("go on " + strings.Repeat("and on ", 2000)))
 	for _, member := range []string{"", "", inTurn + ",", inTurn + ","} { // approved with words for the user, failed, without words, too long
@@ -221,7 +221,7 @@ func wholeSession(t *testing.T, locale string) (written string) {
 	note(box.hook(box.event(eventPreToolUse, ask)))
 	note(box.submit("and now")) // told of the limit
 	note(box.hook(box.event(eventPreToolUse, ask)))
-	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"keep_cache":true,"max_iterations":4}}`)
+	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"max_iterations":4}}`)
 	box.write(".claude/SUPERVISOR.md", 0o600, "Be kind.")
 	note(box.stop(box.transcript(userLine("1", "0", "fix it"), agentLine("2", "1", "done"))))
 	for _, operand := range []string{"", " stat", " on", " off", " on", " a task"} {
@@ -256,7 +256,7 @@ func wholeSession(t *testing.T, locale string) (written string) {
 func TestLanguageOfSession(t *testing.T) {
 	written := map[string]string{english: wholeSession(t, "en_US.UTF-8"), chinese: wholeSession(t, "C.UTF-8")}
 	expectIs(t, "the Chinese in an English session", chineseIn(written[english]), "")
-	for _, text := range []words{announcement, announcedOn, currentProvider, introduction, introducedProvider, introducedLog, hookBegun, reviewing, finished, unfinished, limitSkipped,
+	for _, text := range []words{announcement, announcedOn, introduction, introducedProvider, introducedLog, hookBegun, reviewing, finished, unfinished, limitSkipped,
 		defaultFeedback, feedbackCut, leftOut, leftToUser, reviewFailed, questionAnswered, reviewersAnswer, limitStop, defaultPrompt, commandFile, schemaFeedback,
 		verdictForm, opening, sectionNoCopy, sectionQuestion, sectionTasks, sectionReview, modeIs, modeUnclear, switchedOn, switchedOff, switchedToObserve, supervisedLast,
 		noSessionYet, waitingForFirst, newestHere, underWay, titleQuestion} {

@@ -171,12 +171,11 @@ func (box *sandbox) answers() []string {
 func TestTrial(t *testing.T) {
 	box := newFakeBox(t)
 	box.write(".claude/ccc.json", 0o600,
-		`{"claude_args":["--settings","../home/s.json","--verbose"],"current_provider":"a",`+
-			`"providers":{"a":{"env":{"ANTHROPIC_MODEL":"m"}}}}`)
+		`{"providers":{"a":{"env":{"ANTHROPIC_MODEL":"m"}}}}`)
 	box.write("s.json", 0o600, "{}")
 	box.vars = append(box.vars, "CCC_TRIAL="+box.home+"/inherited", testPatienceVariable+"=400s")
 	dir := filepath.Join(box.home, ".claude/ccc/trial")
-	got := box.supervise("--add-dir", "/")
+	got := box.run(60*time.Second, "", "ccc", "--supervisor", "a", "-p", "hi", "--settings", "../home/s.json", "--verbose", "--add-dir", "/")
 	expectIs(t, "the exit code", got.code, 0)
 	expectNotIn(t, "stderr", got.stderr, "warning", say(tryingHooks))
 	expectIs(t, "the call", strings.ReplaceAll(box.read("../fake/trial-1.args"), "\n", " "),
@@ -244,7 +243,7 @@ func TestTrialAnswered(t *testing.T) {
 // mutes hooks unseen, as an organization's settings, costs one session. ccc doctor remembers nothing.
 func TestTrialRemembered(t *testing.T) {
 	box := newFakeBox(t)
-	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"try":false}}`)
+	box.vars = append(box.vars, testTrustVariable+"=none")
 	start := func(what string, tried bool, args ...string) {
 		t.Helper()
 		before := box.calls("trial")

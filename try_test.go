@@ -208,15 +208,6 @@ func TestTryFollowed(t *testing.T) {
 	}
 }
 
-func TestTrySwitchedOff(t *testing.T) {
-	box := newHookBox(t)
-	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"try":false}}`)
-	box.stop("")
-	box.expectNoCopy(t, errTryOff.zh)
-	expectNotIn(t, "the reviewer's environment", box.environment("reviewer-1"), tryVariable)
-	expectIn(t, "the answer", box.run(10*time.Second, "", "ccc", "doctor").stdout, "ok       copies: switched off")
-}
-
 // expectNoCopy checks a review in which nothing could be run, and that people are told why.
 func (box *sandbox) expectNoCopy(t *testing.T, why string) {
 	t.Helper()
