@@ -19,8 +19,6 @@ type subcommand struct {
 	sample   string // a call, for the overview
 	brief    string // what it does
 	help     string // the page below that, with an example at its end
-	gone     string // flags of older versions, with blanks between
-	instead  string // what there is in their place
 }
 
 func (c subcommand) name() string {
@@ -75,8 +73,7 @@ Example: claude -p "fix the failing test" && ccc review && git push
 `},
 		{synopsis: "verdict [SESSION]", run: inProject(showVerdict),
 			group: "Evidence", sample: "ccc verdict", brief: "print the last verdict, for scripts",
-			gone: "--commit --pushed", instead: "put ccc verdict || exit in the place of " +
-				"a pre-push hook's line with --pushed", help: `
+			help: `
 It prints a word for the last stop that was judged in this working tree, or for
 that of SESSION; which review it was, when, and why goes to stderr. Exit code:
 0 allow, 1 block, failed, limit, 3 none, reviewing, cancelled, changed, 2 no

@@ -77,9 +77,6 @@ func readStories(all []*story) error {
 		if err := story.history.read(); err != nil {
 			return err
 		}
-		if story.history.hasOld {
-			noticeOld([]string{story.session.id})
-		}
 		if i > 0 {
 			story.next = slices.DeleteFunc(story.next, func(e entry) bool {
 				r := story.history.review(e.review())

@@ -170,9 +170,6 @@ func (c subcommand) start(args []string, env environ) error {
 // parse reads the arguments by the synopsis. The error is flag.ErrHelp where help is asked for, else a
 // misuse.
 func (c subcommand) parse(args []string) (*invocation, error) {
-	if flag := givenFlag(args, strings.Fields(c.gone)...); flag != "" {
-		return nil, usageError(c.name(), "there is no %s any more: %s", flag, c.instead)
-	}
 	call := &invocation{flags: map[string]string{}}
 	set := flag.NewFlagSet(c.name(), flag.ContinueOnError)
 	set.SetOutput(io.Discard)

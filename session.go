@@ -26,17 +26,10 @@ type sessionState struct {
 	UpdatedAt  time.Time `json:"updated_at"`
 }
 
-// UnmarshalJSON reads a mode. In a state file ccc 1.x wrote true and false.
+// UnmarshalJSON reads a mode.
 func (m *mode) UnmarshalJSON(text []byte) error {
-	switch string(text) {
-	case "true":
-		*m = modeOn
-	case "false":
-		*m = modeOff
-	default:
-		if err := json.Unmarshal(text, (*string)(m)); err != nil || !slices.Contains(modes, string(*m)) {
-			return errCorrupt
-		}
+	if err := json.Unmarshal(text, (*string)(m)); err != nil || !slices.Contains(modes, string(*m)) {
+		return errCorrupt
 	}
 	return nil
 }

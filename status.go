@@ -35,14 +35,9 @@ func showStatus(c *invocation, d dirs) error {
 	if config, _ := loadConfig(d); !c.has("--json") {
 		config.offerEnglish(d)
 	}
-	var old []string
 	for _, session := range sessions {
 		reportError(os.Stderr, session.err)
-		if session.hasOld {
-			old = append(old, session.shortID())
-		}
 	}
-	noticeOld(old)
 	return err
 }
 
@@ -55,16 +50,8 @@ func (s *screen) writeNothingIn(dir string, elsewhere int) {
 	}
 }
 
-// noticeOld prints on stderr of which sessions lines of ccc 1.x were not read.
-func noticeOld(sessions []string) {
-	if len(sessions) > 0 {
-		notice(say(linesNotRead, strings.Join(sessions, ", ")))
-	}
-}
-
 // A summary is a session on one line. ccc status --json prints a list of them, newest first, each with all of
-// these members but doing: a number that is not known is 0, a text "". Of what ccc 1.x recorded they have
-// project and updated_at.
+// these members but doing: a number that is not known is 0, a text "".
 type summary struct {
 	Session   string     `json:"session_id"`      // Claude Code's id
 	Project   string     `json:"project"`         // the directory in which it was started
@@ -82,7 +69,6 @@ type summary struct {
 	UpdatedAt time.Time  `json:"updated_at"`      // when ccc last wrote of it
 	Request   string     `json:"request"`         // the first words of the newest request, redacted
 	result    string     // Verdict with its time, as people read it
-	hasOld    bool       // what ccc 1.x recorded of it is not read
 	err       error      // what of it can't be read
 }
 
@@ -109,7 +95,7 @@ func summarize(known sessionFiles, config *configuration) summary {
 	state, stateErr := known.readState()
 	h, err := known.readHistory()
 	s := summary{Session: known.id, Project: h.project, Count: state.Count, UpdatedAt: state.UpdatedAt,
-		Limit: cmp.Or(h.limit, config.Supervisor.MaxIterations), hasOld: h.hasOld, err: errors.Join(stateErr, err)}
+		Limit: cmp.Or(h.limit, config.Supervisor.MaxIterations), err: errors.Join(stateErr, err)}
 	if !state.UpdatedAt.IsZero() {
 		s.Mode = state.modeSeen(config.Supervisor.Observe)
 	}

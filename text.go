@@ -248,7 +248,6 @@ var (
 		{"会话", "Session"}, {"监督", "Mode"}, {"审查", "Reviews"}, {"结果", "Result"},
 		{"花费", "Cost"}, {"项目", "Project"}, {"要求", "Request"},
 	}
-	linesNotRead = words{"由 ccc 1.x 记录，不再读取：%s", "Recorded by ccc 1.x, not read: %s"} // sessions
 	verdictNames = map[string]words{
 		"block": {"退回", "sent back"}, "allow": {"通过", "approved"}, "failed": {"未审成", "not reviewed"},
 		"limit": {"次数用完", "limit reached"}, "cancelled": {"已取消", "cancelled"},

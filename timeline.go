@@ -15,8 +15,7 @@ package main
 // are UTC, to the millisecond; durations are in seconds, costs in US dollars, as Claude Code reckons them.
 // Texts are as they came, but a run is redacted. One that is cut has a mark where its middle or end was.
 //
-// A line of ccc 1.x has "kind" in the place of these members. Of it only time and project are read. A line of
-// any other form is passed over.
+// A line of any other form is passed over.
 
 import (
 	"cmp"
@@ -196,7 +195,6 @@ type history struct {
 	project  string
 	limit    int       // how many reviews a request has
 	updated  time.Time // the last line's
-	hasOld   bool      // there are lines of ccc 1.x
 	file     lineReader
 }
 
@@ -207,22 +205,12 @@ func (s sessionFiles) readHistory() (*history, error) {
 }
 
 // openHistory returns the history of the session, of which nothing is read yet. It gets what change makes of
-// each line. Of a line of ccc 1.x only time and project count.
+// each line.
 func (s sessionFiles) openHistory(change func(entry) entry) *history {
 	h := &history{file: lineReader{path: s.timelineFile()}}
 	h.file.lines.line = func(line []byte) {
 		if e, ok := parseEntry(line); ok {
 			h.add(change(e))
-			return
-		}
-		var old struct {
-			Time    time.Time
-			Project string
-			Kind    string
-		}
-		if json.Unmarshal(line, &old) == nil && old.Kind != "" {
-			h.hasOld = true
-			h.add(entry{Time: old.Time, Project: old.Project})
 		}
 	}
 	return h

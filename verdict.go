@@ -67,14 +67,10 @@ func (d dirs) stops(operands []string) (stops []sessionReview, err error) {
 	if err != nil {
 		return nil, err
 	}
-	var old []string
 	for _, id := range ids {
 		h, err := d.state.session(id).readHistory()
 		if err != nil {
 			return nil, failure{code: 2, err: fmt.Errorf("session %s: %w", id, err), hint: sessionHint}
-		}
-		if h.hasOld && (len(operands) > 0 || d.isOfProject(h.project)) {
-			old = append(old, id)
 		}
 		for _, r := range h.Reviews {
 			stop := sessionReview{review: r, session: id, history: h}
@@ -82,9 +78,6 @@ func (d dirs) stops(operands []string) (stops []sessionReview, err error) {
 				stops = append(stops, stop)
 			}
 		}
-	}
-	if len(stops) == 0 {
-		noticeOld(old)
 	}
 	slices.SortStableFunc(stops, func(a, b sessionReview) int { return a.endTime().Compare(b.endTime()) })
 	return stops, nil

@@ -30,8 +30,6 @@ func TestBadInput(t *testing.T) {
 			verdict = 3 none | No session has been reviewed in this working tree`},
 		{"no session", first, "", "", "", `
 			verdict = 3 none | No session has been reviewed
-			verdict --commit HEAD = 2 | there is no --commit any more: put ccc verdict || exit in the place of a pre-push hook's line with --pushed
-			verdict --pushed = 2 | there is no --pushed any more: put ccc verdict || exit in the place of a pre-push hook's line with --pushed
 			review = 2 | no session of Claude Code's`},
 		{"no commit yet", "git init -q", "echo 1 >>notes.txt", "", "", `
 			verdict = 0 allow |
@@ -42,9 +40,6 @@ func TestBadInput(t *testing.T) {
 		{"a rebase under way", first, "echo 1 >>notes.txt; git commit -qam x",
 			"git checkout -qb side HEAD~1; echo s >notes.txt; git commit -qam s; git checkout -q main; ! git rebase side 2>/dev/null", "", `
 			verdict = 3 changed | notes.txt
-			review = 0 [SUPERVISOR] Review approved |`},
-		{"a timeline of 1.2", first, "echo 1 >>notes.txt; git commit -qam x", timeline + `sed -i 's/"\(prompt\|review\|step\)":{.*/"kind":"\1"}/' $f`, "", `
-			verdict = 3 none | Recorded by ccc 1.x, not read
 			review = 0 [SUPERVISOR] Review approved |`},
 		{"a torn record", first, "echo 1 >>notes.txt; git commit -qam x", timeline + "head -c -40 $f >$f.new; mv $f.new $f", "", `
 			verdict = 1 failed | killed
