@@ -124,8 +124,7 @@ func TestRealClientFormless(t *testing.T) {
 					why += r.Error
 				}
 				expectIn(t, "the reason", why, "次没有给出判定")
-				ways := box.onlyTimeline()
-				expectIs(t, "the first way", ways[slices.IndexFunc(ways, func(r record) bool { return r.Way != "" })].Way == "cache", play.withCache)
+				expectIs(t, "the first way", endsOf(box.onlyTimeline())[0].Way == "cache", play.withCache)
 			})
 		})
 	}
