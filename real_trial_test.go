@@ -134,6 +134,7 @@ func TestRealClientTrialManaged(t *testing.T) {
 	forClients(t, approvedSession, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
 		box.run(60*time.Second, "", "cp", "-a", "/etc", box.home) // what this user may read
 		box.vars = append(box.vars, testManagedVariable+"=/etc/"+managed)
+		box.run(90*time.Second, "", "claude", "-p", "hi") // moves a setting of .claude.json's into settings.json
 		for _, text := range []string{`{"allowManagedHooksOnly":true}`, `{"disableAllHooks":true}`} {
 			for i, stdout := range []string{"done\n", "done\n", ""} { // the second is the session that they cost
 				check(t, os.RemoveAll(box.home+"/etc/"+managed))
@@ -176,6 +177,7 @@ func TestRealClientTrialWrapper(t *testing.T) {
 			expectIs(t, fmt.Sprintf("enabled: %+v", got), got.code == 0 && strings.Contains(got.stderr, "enabled"), isEnabled)
 			expectIs(t, "the reviews", len(api.requests("review")), reviews)
 		}
+		box.run(90*time.Second, "", "claude", "-p", "hi") // moves a setting of .claude.json's into settings.json
 		start("", "", true, 1)
 		start("--safe-mode", "", false, 1)
 		start("", "", true, 2)
@@ -214,7 +216,8 @@ func TestRealClientTrial(t *testing.T) {
 			expectIs(t, what+": the requests", len(asked), 2) // the agent's, and its review's
 		}
 		launch("the first launch", 2)
-		launch("the second", 1)
+		launch("the second", 2) // the client has moved a setting of .claude.json's into settings.json
+		launch("the third", 1)
 		launch("with --settings", 2, "--settings", "own.json")
 		launch("again", 1, "--settings", "own.json")
 		for range 2 {
@@ -234,7 +237,7 @@ func TestRealClientTrial(t *testing.T) {
 				t.Errorf("%s is of no session", env)
 			}
 		}
-		expectIs(t, "the sessions", len(known), 4)
+		expectIs(t, "the sessions", len(known), 5)
 		entries, err := os.ReadDir(filepath.Join(box.home, ".claude/ccc/trial"))
 		check(t, err)
 		expectIs(t, "what is in the directory of trials", len(entries), 0)
