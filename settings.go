@@ -66,8 +66,7 @@ var hookCall = lazyRegexp(`("[^"]*"|'[^']*'|\S+)\s+["']?` + hookSubcommand + `(?
 // cccName matches the names of ccc's program, such as ccc-linux-amd64, a file of a release.
 var cccName = lazyRegexp(`^ccc([-._0-9].*)?$`)
 
-// ownProgram returns the program that a hook command calls if it is a ccc: if its name is that of self or
-// matches cccName. For any other command it returns "".
+// ownProgram returns the program that a hook command calls if it is a ccc, else "".
 func ownProgram(command, self string) string {
 	call := hookCall().FindStringSubmatch(command)
 	switch {
@@ -76,11 +75,16 @@ func ownProgram(command, self string) string {
 	case call == nil:
 		return ""
 	}
-	program := strings.Trim(call[1], `"'`)
-	if name := filepath.Base(program); name != filepath.Base(self) && !cccName().MatchString(name) {
-		return ""
+	if program := strings.Trim(call[1], `"'`); isCCC(program, self) {
+		return program
 	}
-	return program
+	return ""
+}
+
+// isCCC reports whether a program is a ccc: whether its name is that of self or matches cccName.
+func isCCC(program, self string) bool {
+	name := filepath.Base(program)
+	return name == filepath.Base(self) || cccName().MatchString(name)
 }
 
 // A settingsEditor edits the text of a settings.json.

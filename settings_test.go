@@ -972,3 +972,25 @@ func TestSettingsOfGuide(t *testing.T) {
 		expectIs(t, path, box.settings(), text)
 	}
 }
+
+// Uninstall takes out a status line of 2.0's, and none of the user's, though it calls ccc among other things.
+func TestUninstallStatusLine(t *testing.T) {
+	line := func(command string) string {
+		return `{"statusLine":{"type":"command","command":` + command + `,"refreshInterval":5}}`
+	}
+	for text, want := range map[string]string{
+		line(`"ccc statusline"`): "{}", line(`"/usr/bin/ccc-linux-amd64  statusline "`): "{}", line(`"'/a b/ccc' statusline"`): "{}",
+		`{"a":1,"statusLine":{"command":"ccc statusline"},"b":2}`: `{"a":1,"b":2}`,
+		line(`"mine.sh"`): "", line(`"cat | ccc statusline; date"`): "", line(`"other statusline"`): "", line(`["ccc statusline"]`): "",
+		`{"statusLine":"ccc status"}`: "", `{"subagentStatusLine":{"command":"ccc statusline"}}`: "",
+	} {
+		box := newFakeBox(t)
+		box.setSettings(text)
+		got := box.run(60*time.Second, "", "ccc", "uninstall")
+		expectIs(t, text+": the exit code", got.code, 0)
+		if want == "" {
+			want = text
+		}
+		expectIs(t, text, strings.TrimSpace(box.settings()), strings.TrimSpace(want))
+	}
+}

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 )
 
@@ -56,6 +57,9 @@ func removeInstallation(d dirs, in *installation) error {
 	return errors.Join(removeFile(d.installedFile()), removeFile(d.lockFile()))
 }
 
+// statusLineCall finds the program of a status line that is nothing but a call of 2.0's ccc statusline.
+var statusLineCall = lazyRegexp(`^\s*("[^"]*"|'[^']*'|\S+)\s+statusline\s*$`)
+
 const nothingThere = "holds nothing of ccc's"
 
 // removeSettings removes ccc's part of settings.json and returns what became of the file, in words.
@@ -65,6 +69,10 @@ func removeSettings(d dirs, in *installation) (done string, err error) {
 		return "", err
 	}
 	e.uninstall(d.hookPath(), in.Added)
+	call := statusLineCall().FindStringSubmatch(e.root.at("statusLine", "command").text)
+	if call != nil && isCCC(strings.Trim(call[1], `"'`), d.hookPath()) {
+		e.replace(dropJSON(e.text, "statusLine"))
+	}
 	const noMore = "; sessions that still run are not reviewed any more"
 	link, _ := os.Readlink(d.settingsFile())
 	switch {
