@@ -51,6 +51,7 @@ func doctor(_ *invocation, d dirs) error {
 		{"hooks tried:", c.checkTrial},
 		{"reviewer's prompt:", c.checkPrompt},
 		{"state directory:", c.checkStateDirectory},
+		{"git:", c.checkGit},
 		{"copies:", c.checkCopies},
 	} {
 		c.subject = check.subject
@@ -250,6 +251,24 @@ func tryWriting(dir string) error {
 	defer os.Remove(f.Name())
 	_, err = f.Write(make([]byte, 1<<16))
 	return errors.Join(errors.Unwrap(err), f.Close())
+}
+
+// checkGit checks that the change can be shown to a reviewer: git 2.34 or newer, in a repository.
+func (c *checkup) checkGit() string {
+	output, err := exec.Command("git", "--version").Output()
+	version := strings.TrimPrefix(oneLine(string(output)), "git version ")
+	var major, minor int
+	_, scanErr := fmt.Sscanf(version, "%d.%d", &major, &minor)
+	switch {
+	case err == nil && (scanErr != nil || major < 2 || major == 2 && minor < 34):
+		err = fmt.Errorf("it is older than 2.34: %s", version)
+	case err == nil && treeOf(c.dirs.here).Repository == "":
+		return version + "; outside a repository, as here, a reviewer is not shown what has changed"
+	case err == nil:
+		return version
+	}
+	return c.fault(warning, fmt.Errorf("a reviewer is not shown what has changed: %w", err),
+		"install 2.34 or newer:\nhttps://git-scm.com/downloads")
 }
 
 // checkCopies checks whether copies can be made and hold, as each review does.

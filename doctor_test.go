@@ -53,7 +53,7 @@ func TestDoctorWell(t *testing.T) {
 		subjects = append(subjects, subject)
 	}
 	want := []string{"ok       configuration", "ok       provider", "ok       claude", "ok       hooks",
-		"ok       hooks tried", "ok       reviewer's prompt", "ok       state directory", "ok       copies"}
+		"ok       hooks tried", "ok       reviewer's prompt", "ok       state directory", "ok       git", "ok       copies"}
 	if !slices.Equal(subjects, want) || strings.Contains(got.stdout, "SECRET") {
 		t.Errorf("it says\n%s", got.stdout)
 	}
@@ -65,6 +65,30 @@ func TestDoctorWell(t *testing.T) {
 	expectEqual(t, "the files", box.files(), before)
 	expectIs(t, "what claude was started with", box.read("../fake/agent-1.args"), "")
 }
+
+// Doctor has a line for git, without which no reviewer is shown what has changed.
+func TestDoctorGit(t *testing.T) {
+	box := newDoctorBox(t)
+	for script, want := range map[string]string{
+		"git init -q; %s": "ok       git: 2.", "%s": "; outside a repository, as here, a reviewer is not shown what has changed\n",
+		withoutGit + "; %s":                      "warning  git: a reviewer is not shown what has changed: exec: \"git\": executable file not found in $PATH\n",
+		gitIs("2.33.8") + "; %s":                 "warning  git: a reviewer is not shown what has changed: it is older than 2.34: 2.33.8\n         install",
+		gitIs("2.34.1") + "; %s":                 "ok       git: 2.34.1",
+		gitIs("2.50.1 (Apple Git-155)") + "; %s": "ok       git: 2.50.1 (Apple Git-155)",
+		gitIs("none") + "; %s":                   "warning  git: a reviewer is not shown what has changed: it is older than 2.34: none\n",
+	} {
+		got := box.run(60*time.Second, "", "sh", "-c", "rm -rf .git ../bin/git; "+fmt.Sprintf(script, "exec ccc doctor"))
+		expectIs(t, script+": the exit code", got.code, 0)
+		expectIn(t, script, got.stdout, want)
+	}
+}
+
+// gitIs is a script that puts a git of that version into PATH, and withoutGit one that leaves none there.
+func gitIs(version string) string {
+	return "printf '#!/bin/sh\\necho \"git version " + version + "\"\\n' >../bin/git; chmod 700 ../bin/git"
+}
+
+const withoutGit = `others=$(mktemp -d); (IFS=:; for dir in $PATH; do ln -s "$dir"/* $others 2>/dev/null; done); rm -f $others/git; PATH=$others`
 
 // Doctor prints when a supervised session called a hook last, in local time, also where the log has been put aside since.
 func TestDoctorLastHook(t *testing.T) {
