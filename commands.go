@@ -1,140 +1,134 @@
 package main
 
-// The table of ccc's commands, and their help: one line each on a screen, and a page for each.
+// The table of ccc's commands. From it come the flags that each takes, and all help.
 
 import (
+	"errors"
+	"flag"
 	"fmt"
+	"io"
 	"runtime/debug"
 	"slices"
 	"strings"
 )
 
-// A subcommand is a word that ccc answers to. Its synopsis declares what parse reads: the name, each flag in
-// brackets with its names and a word for its value if it takes one, and the operands. Behind an operand with
-// ... anything may follow: there the first operand ends the flags.
+// A subcommand is a word that ccc answers to.
 type subcommand struct {
-	synopsis string
+	name     string
+	operands string // a word for each; behind one with ... anything may follow, and the first ends the flags
 	run      func(c *invocation) error
-	group    string // of the overview, "" for what people do not call
-	sample   string // a call, for the overview
-	brief    string // what it does
-	help     string // the page below that, with an example at its end
+	group    string   // of the overview, "" for what people do not call
+	brief    string   // what it does
+	flags    []option // in the order of the synopsis
+	codes    []string // what its exit codes mean, but for 0, 1 for an error and 2 for a wrong command line
 }
 
-func (c subcommand) name() string {
-	name, _, _ := strings.Cut(c.synopsis, " ")
-	return name
-}
+// An option is a flag of a subcommand: its names, parted by |, a word for its value if it takes one, and what
+// it is for.
+type option struct{ names, value, brief string }
 
 // commands is the table, in the order of the overview.
 func commands() []subcommand {
 	return []subcommand{
-		{synopsis: "demo", run: demo,
-			group: "Start", sample: "ccc demo", brief: "watch a supervised session: no key needed", help: `
-It plays a session, from launch to approval, in a temporary home: five seconds,
-no network, no key, no Claude Code. The session and its commands are real; what
-the models say is scripted.
-
-Example: ccc demo
-`},
-		{synopsis: "log [-f|--follow] [-n N] [--json] [SESSION]", run: inProject(showLog),
-			group: "Watch", sample: "ccc log -f", brief: "tell a session's story; -f follows it live", help: `
-SESSION is an id or the beginning of one; without it, the newest session of this
-project is told, and with -f all of them are followed.
-
-  -f, --follow   go on with what comes
-  -n N           only the last N reviews, with their requests
-  --json         the records, for programs
-
-Example, the last review and what it rests on: ccc log -n 1
-`},
-		{synopsis: "status [--json]", run: inProject(showStatus),
-			group: "Watch", sample: "ccc status", brief: "list sessions and running reviews", help: `
-It lists the newest 20 sessions with ccc, of all projects: how often the present
-request was reviewed, the last verdict or the running review, what all reviews
-have cost, the project and the request.
-
-  --json   all of them, for programs
-
-Example, the ids of the sessions that were sent back:
-  ccc status --json | jq -r '.[] | select(.verdict == "block").session_id'
-`},
-		{synopsis: "review [--provider NAME] [--json] [SESSION]", run: inProject(reviewNow),
-			group: "Evidence", sample: "ccc review", brief: "review a session now, supervised or not", help: `
-SESSION is the beginning of an id; without it, the one written last is taken: of
-this working tree, this project, or a directory above. Your edits count too.
-
-  --provider NAME   let this provider of ccc.json do it
-  --json            the verdict, for programs
-Exit code: 0 approved, 1 not approved, 2 no such session, 3 approved, but files
-changed meanwhile or git can't tell, 4 no review, 130 interrupted.
-
-Example: claude -p "fix the failing test" && ccc review && git push
-`},
-		{synopsis: "verdict [SESSION]", run: inProject(showVerdict),
-			group: "Evidence", sample: "ccc verdict", brief: "print the last verdict, for scripts",
-			help: `
-It prints a word for the last stop that was judged in this working tree, or for
-that of SESSION; which review it was, when, and why goes to stderr. Exit code:
-0 allow, 1 block, failed, limit, 3 none, reviewing, cancelled, changed, 2 no
-such session, or it can't be told.
-
-Example, a pre-push hook: exec ccc verdict
-`},
-		{synopsis: trySubcommand + " [--timeout DURATION] COMMAND [ARG...]", run: try,
-			group: "Copies", sample: "ccc try 'make test'", brief: "run a command in a throwaway copy",
-			help: `
-It may write to the project, to HOME and to the temporary directories; it alone
-sees that, and at its end that is gone. It reaches no network, no other process.
-One argument is a shell command line, several are a program and its arguments.
-
-  --timeout DURATION   end it after that time (default: 5m)
-Exit code: the command's; 124 at the timeout, 125 where no copy can be made,
-126 or 127 where the program can't be run or is not there.
-
-Example, look around in a copy: ccc try bash
-`},
-		{synopsis: "doctor", run: inProject(doctor),
-			group: "Set up", sample: "ccc doctor", brief: "find what is missing, and how to fix it", help: `
-It checks ccc.json, the provider, Claude Code, the hooks, which it lets claude
-run once (your SessionStart hooks run then, too), the prompt, the state
-directory and the copies, and changes none of your files.
-Each line begins with ok, warning (reviews go on) or problem (they don't); below
-the last two stands what fixes it. Exit code: 1 if there is a problem.
-
-Example: ccc doctor
-`},
-		{synopsis: "uninstall [--purge]", run: inPlaces(uninstall),
-			group: "Set up", sample: "ccc uninstall", brief: "take ccc out of Claude Code's settings", help: `
-It removes the hooks, the /supervisor command, and SUPERVISOR.md unless you have
-edited it. Nothing of your own settings changes.
-
-  --purge   remove the state, too: the log, and the reviews of all sessions
-
-Example, remove everything: ccc uninstall --purge && rm "$(command -v ccc)"
-`},
-		{synopsis: "version", run: showVersion,
-			group: "Set up", sample: "ccc version", brief: "print ccc's version", help: `
-Example: ccc version
-`},
-		{synopsis: "help [NAME]", run: showHelp,
-			group: "Set up", sample: "ccc help log", brief: "print this, or the page of a command", help: `
-NAME is a command, or config: the keys of ccc.json, and how to write a provider.
-ccc NAME --help prints the same.
-
-Example: ccc help config
-`},
-		{synopsis: hookSubcommand + " [--state-dir DIR]", run: supervisorHook,
-			brief: "answer a hook of Claude Code", help: `
-Claude Code calls it: JSON on stdin, the decision on stdout. It is in the
-settings that ccc --supervisor writes, and nobody has to call it by hand.
-
-  --state-dir DIR   the state directory (default: ~/.claude/ccc)
-
-Example, what a stop would bring:
-  echo '{"session_id":"ID","hook_event_name":"Stop"}' | ccc supervisor-hook
-`},
+		{name: "demo", run: demo, group: "Start", brief: "watch a supervised session: no key needed"},
+		{name: "log", operands: "[SESSION]", run: inProject(showLog), group: "Watch",
+			brief: "tell the story of the newest session here",
+			flags: []option{
+				{"-f|--follow", "", "follow all sessions of this project, or SESSION"},
+				{"-n", "N", "only the last N reviews, with their requests"},
+				{"--json", "", "the records, for programs"}}},
+		{name: "status", run: inProject(showStatus), group: "Watch",
+			brief: "list the 20 newest sessions",
+			flags: []option{{"--json", "", "all sessions, for programs"}}},
+		{name: "review", operands: "[SESSION]", run: inProject(reviewNow), group: "Evidence",
+			brief: "review a session now, supervised or not",
+			flags: []option{
+				{"--provider", "NAME", "let this provider of ccc.json do it"},
+				{"--json", "", "the verdict, for programs"}},
+			codes: []string{"0 approved", "1 not approved", "2 no such session",
+				"3 approved, but files changed meanwhile or git can't tell", "4 no review", "130 interrupted"}},
+		{name: "verdict", operands: "[SESSION]", run: inProject(showVerdict), group: "Evidence",
+			brief: "print the last verdict, for scripts",
+			codes: []string{"0 allow", "1 block, failed, limit", "3 none, reviewing, cancelled, changed",
+				"2 no such session, or it can't be told"}},
+		{name: trySubcommand, operands: "COMMAND [ARG...]", run: try, group: "Copies",
+			brief: "run a command in a throwaway copy",
+			flags: []option{{"--timeout", "DURATION", "end it after that time (5m)"}},
+			codes: []string{"124 at the timeout", "125 no copy can be made",
+				"126 or 127 the program can't be run, is not there", "else the command's"}},
+		{name: "doctor", run: inProject(doctor), group: "Set up",
+			brief: "find what is missing, and how to fix it", codes: []string{"1 if there is a problem"}},
+		{name: "uninstall", run: inPlaces(uninstall), group: "Set up",
+			brief: "take ccc out of Claude Code's settings",
+			flags: []option{{"--purge", "", "remove the log and the reviews of all sessions, too"}}},
+		{name: "version", run: showVersion, group: "Set up", brief: "print ccc's version"},
+		{name: "help", operands: "[NAME]", run: showHelp, group: "Set up",
+			brief: "print this, or what a command takes"},
+		{name: hookSubcommand, run: supervisorHook, brief: "answer a hook of Claude Code: JSON on stdin",
+			flags: []option{{"--state-dir", "DIR", "the state directory (~/.claude/ccc)"}}},
 	}
+}
+
+// usage returns how the command is called.
+func (c subcommand) usage() string {
+	text := "usage: ccc " + c.name
+	for _, f := range c.flags {
+		text += " [" + strings.TrimSpace(f.names+" "+f.value) + "]"
+	}
+	return strings.TrimSpace(text+" "+c.operands) + "\n"
+}
+
+// page returns the help of the command.
+func (c subcommand) page() string {
+	text := c.usage() + "  " + c.brief + "\n"
+	for _, f := range c.flags {
+		text += fmt.Sprintf("  %-20s %s\n", strings.ReplaceAll(f.names, "|", ", ")+" "+f.value, f.brief)
+	}
+	if c.codes != nil {
+		text += "Exit code:\n  " + strings.Join(c.codes, "\n  ") + "\n"
+	}
+	return text
+}
+
+// parse reads the arguments. The error is flag.ErrHelp where help is asked for, else a misuse.
+func (c subcommand) parse(args []string) (*invocation, error) {
+	call := &invocation{flags: map[string]string{}}
+	set := flag.NewFlagSet(c.name, flag.ContinueOnError)
+	set.SetOutput(io.Discard)
+	for _, f := range c.flags {
+		names := strings.Split(f.names, "|")
+		keep := func(value string) error {
+			if call.flags[names[0]] = value; f.value == "" && value != "true" {
+				return errors.New("it takes no value")
+			}
+			return nil
+		}
+		for _, name := range names {
+			if name = strings.TrimLeft(name, "-"); f.value != "" {
+				set.Func(name, "", keep)
+			} else {
+				set.BoolFunc(name, "", keep)
+			}
+		}
+	}
+	takesAll := strings.Contains(c.operands, "...")
+	for len(args) > 0 {
+		if err := set.Parse(args); errors.Is(err, flag.ErrHelp) {
+			return nil, err
+		} else if err != nil {
+			return nil, usageError(c.name, "%w", err)
+		}
+		rest := set.Args()
+		if takesAll || len(rest) == 0 || slices.Contains(args[:len(args)-len(rest)], "--") {
+			call.operands = append(call.operands, rest...)
+			break
+		}
+		call.operands, args = append(call.operands, rest[0]), rest[1:]
+	}
+	if most := len(strings.Fields(c.operands)); len(call.operands) > most && !takesAll {
+		return nil, usageError(c.name, "unexpected argument %q", call.operands[most])
+	}
+	return call, nil
 }
 
 // configTopic is the page of help that is about no subcommand.
@@ -185,29 +179,22 @@ func configHelp() string {
 func overview() string {
 	text, group := overviewBegins, "Start"
 	for _, c := range commands() {
-		if c.group == "" {
-			continue
-		}
 		title := c.group
-		if title == group {
+		if title == "" {
+			continue
+		} else if title == group {
 			title = ""
 		}
-		text += fmt.Sprintf("%-9s %-26s %s\n", title, c.sample, c.brief)
+		text += fmt.Sprintf("%-9s %-26s %s\n", title, "ccc "+c.name, c.brief)
 		group = c.group
 	}
 	return text + overviewEnds
 }
 
-// usage returns how the command is called.
-func (c subcommand) usage() string { return "usage: ccc " + c.synopsis + "\n" }
-
-// page returns the help of the command, 12 lines at most.
-func (c subcommand) page() string { return c.usage() + "  " + c.brief + "\n" + c.help }
-
 // commandNamed returns the command of that name, an empty one for any other word.
 func commandNamed(name string) subcommand {
 	all := commands()
-	if i := slices.IndexFunc(all, func(c subcommand) bool { return c.name() == name }); i >= 0 {
+	if i := slices.IndexFunc(all, func(c subcommand) bool { return c.name == name }); i >= 0 {
 		return all[i]
 	}
 	return subcommand{}
@@ -220,7 +207,7 @@ func showHelp(c *invocation) error {
 		switch command := commandNamed(name); {
 		case name == configTopic:
 			text = configHelp()
-		case command.synopsis != "":
+		case command.name != "":
 			text = command.page()
 		default:
 			names := strings.Join(append(slices.Clone(subcommands), configTopic), ", ")

@@ -213,7 +213,7 @@ func TestReadme(t *testing.T) {
 		expectIn(t, page, readme, "`"+say(reviewing)+"`", "```sh\ngo run . demo\ngo test ./...\n```", "ccc help")
 		for _, c := range commands() {
 			unnamed := []string{hookSubcommand, "version", "help"}
-			if name := c.name(); !slices.Contains(unnamed, name) && !strings.Contains(readme, "ccc "+name) {
+			if name := c.name; !slices.Contains(unnamed, name) && !strings.Contains(readme, "ccc "+name) {
 				t.Errorf("%s does not name ccc %s", page, name)
 			}
 		}
@@ -225,7 +225,7 @@ func TestReadme(t *testing.T) {
 				if !ok || len(words) == 0 || slices.Contains([]string{"--supervisor", "--", "kimi"}, words[0]) {
 					continue
 				}
-				at := slices.IndexFunc(commands(), func(c subcommand) bool { return c.name() == words[0] })
+				at := slices.IndexFunc(commands(), func(c subcommand) bool { return c.name == words[0] })
 				if at < 0 {
 					t.Errorf("%s has a command that ccc does not: %s", page, code)
 				} else if _, err := commands()[at].parse(words[1:]); err != nil {

@@ -92,24 +92,22 @@
 //	launch.go             ccc, ccc --supervisor
 //	uninstall.go          ccc uninstall
 //	doctor.go             ccc doctor
-//	commands.go           the table of commands, and their help
-//	main.go               which command is called, with which flags
+//	commands.go           the table of commands: their flags, their help
+//	main.go               which command is called
 package main
 
 import (
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"os"
-	"slices"
 	"strings"
 )
 
 func init() {
 	for _, c := range commands() {
 		if c.group != "" {
-			subcommands = append(subcommands, c.name())
+			subcommands = append(subcommands, c.name)
 		}
 	}
 }
@@ -159,57 +157,10 @@ func (c subcommand) start(args []string, env environ) error {
 	}
 	if wrong := (misuse{}); errors.As(err, &wrong) {
 		code := 2
-		if c.name() == hookSubcommand {
+		if c.name == hookSubcommand {
 			code = 1 // Claude Code takes 2 from a hook as "block"
 		}
 		return failure{code: code, err: fmt.Errorf("%w\n%s", wrong, strings.TrimSpace(c.usage()))}
 	}
 	return err
-}
-
-// parse reads the arguments by the synopsis. The error is flag.ErrHelp where help is asked for, else a
-// misuse.
-func (c subcommand) parse(args []string) (*invocation, error) {
-	call := &invocation{flags: map[string]string{}}
-	set := flag.NewFlagSet(c.name(), flag.ContinueOnError)
-	set.SetOutput(io.Discard)
-	_, operands, _ := strings.Cut(c.synopsis, " ")
-	for strings.HasPrefix(operands, "[-") {
-		declared, rest, _ := strings.Cut(operands[1:], "]")
-		operands = strings.TrimSpace(rest)
-		declared, _, takesValue := strings.Cut(declared, " ")
-		names := strings.Split(declared, "|")
-		keep := func(value string) error {
-			call.flags[names[0]] = value
-			if !takesValue && value != "true" {
-				return errors.New("it takes no value")
-			}
-			return nil
-		}
-		for _, name := range names {
-			if bare := strings.TrimLeft(name, "-"); takesValue {
-				set.Func(bare, "", keep)
-			} else {
-				set.BoolFunc(bare, "", keep)
-			}
-		}
-	}
-	takesAll := strings.Contains(operands, "...")
-	for len(args) > 0 {
-		if err := set.Parse(args); errors.Is(err, flag.ErrHelp) {
-			return nil, err
-		} else if err != nil {
-			return nil, usageError(c.name(), "%w", err)
-		}
-		rest := set.Args()
-		if takesAll || len(rest) == 0 || slices.Contains(args[:len(args)-len(rest)], "--") {
-			call.operands = append(call.operands, rest...)
-			break
-		}
-		call.operands, args = append(call.operands, rest[0]), rest[1:]
-	}
-	if most := len(strings.Fields(operands)); len(call.operands) > most && !takesAll {
-		return nil, usageError(c.name(), "unexpected argument %q", call.operands[most])
-	}
-	return call, nil
 }
