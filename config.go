@@ -10,7 +10,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"os"
 	"reflect"
 	"slices"
 	"strings"
@@ -194,12 +193,13 @@ func (c *configuration) use(env environ) {
 	secretEnvironment = func() []string { return c.withTokens(env) }
 }
 
-// offerEnglish prints on stderr how to have ccc in English, where neither ccc.json nor the locale names a
+// englishOffer is how to have ccc in English, on a line of its own, "" where ccc.json or the locale names a
 // language.
-func (c *configuration) offerEnglish(d dirs) {
+func (c *configuration) englishOffer(d dirs) string {
 	if c.Language == "" && localeName() == noLocale {
-		fmt.Fprintln(os.Stderr, `For English: {"language": "en"} in`, d.configFile())
+		return "For English: {\"language\": \"en\"} in " + d.configFile() + "\n"
 	}
+	return ""
 }
 
 func (c *configuration) providerNames() []string { return slices.Sorted(maps.Keys(c.Providers)) }

@@ -34,7 +34,7 @@ func demo(c *invocation) (err error) {
 	}
 	if err == nil { // without HOME the demo runs, too, in the locale's language: it makes one
 		config, _ = loadConfig(d)
-		config.offerEnglish(d)
+		fmt.Fprint(os.Stderr, config.englishOffer(d))
 	}
 	config.use(c.env)
 	ctx := untilSignal()

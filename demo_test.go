@@ -38,7 +38,7 @@ func TestDemo(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	rest := got.stdout
-	for _, want := range []string{demoTask.zh, "进行中", "用户自己的例子", "审查 1/10 退回", "审查 2/10 通过", "[SUPERVISOR] 审查 1/10 退回", "[SUPERVISOR] 审查 2/10 通过", "ccc --supervisor"} {
+	for _, want := range []string{demoTask.zh, "进行中", "用户自己的例子", "审查 1/10：退回", "审查 2/10：通过", "[SUPERVISOR] 审查 1/10：退回", "[SUPERVISOR] 审查 2/10：通过", "ccc --supervisor"} {
 		_, after, found := strings.Cut(rest, want)
 		if !found {
 			t.Fatalf("it lacks %q, or not in this order:\n%s", want, got.stdout)
@@ -63,14 +63,14 @@ func TestDemo(t *testing.T) {
 	box.vars = append(box.vars, "COLUMNS=60", "CCC_CONFIG_DIR=", "CLAUDE_CONFIG_DIR=")
 	got = box.run(90*time.Second, "", "ccc", "demo")
 	expectWidth(t, got.stdout, 61)
-	if got.code != 0 || !strings.Contains(got.stdout, "Review 2/10 approved") || chineseIn(got.stdout) != "" {
+	if got.code != 0 || !strings.Contains(got.stdout, "Review 2/10: approved") || chineseIn(got.stdout) != "" {
 		t.Errorf("in English: %+v", got)
 	}
 }
 
 // Where no copy can be made, as in a copy, the demo says so first, runs its commands in its own home, and tells of no copy.
 func TestDemoWithoutCopies(t *testing.T) {
-	for language, text := range map[string]string{chinese: "审查 1/10 退回|审查 2/10 通过|建不了副本（ccc doctor）", english: "Review 1/10 sent back|Review 2/10 approved|no copy can be made here (ccc doctor)"} {
+	for language, text := range map[string]string{chinese: "审查 1/10：退回|审查 2/10：通过|建不了副本（ccc doctor）", english: "Review 1/10: sent back|Review 2/10: approved|no copy can be made here (ccc doctor)"} {
 		box := newFakeBox(t)
 		box.vars = append(box.vars, testTrustVariable+"=")
 		needCopy(t, box)

@@ -157,6 +157,7 @@ func (h *hook) stop() review {
 	request := h.buildRequest()
 	if on.isStop && h.config.Supervisor.Review == reviewWork && !h.hasWorked(request, r.Seen.tree) {
 		h.log("stop not reviewed", "review", reviewWork)
+		h.record(entry{Unreviewed: reviewWork})
 		return r
 	}
 	r.Closes = request.closes()
@@ -316,7 +317,7 @@ func (h *hook) cutFeedback(feedback string) string {
 // introduce shows the user, before the first prompt, that the session is supervised. Claude Code shows it at
 // once, and the model does not get it (2.1.280, 2.1.332). At source compact the session goes on.
 func (h *hook) introduce() any {
-	isNew := slices.Contains([]string{"startup", "resume", "clear"}, h.event.Source)
+	isNew := slices.Contains([]string{"startup", "resume", "clear", "fork"}, h.event.Source)
 	if !h.dirs.inSession() || !isNew {
 		return nil
 	}
@@ -328,6 +329,9 @@ func (h *hook) introduce() any {
 	if h.present() == modeObserve {
 		text = say(introductionObserved, with)
 	}
+	if h.config.Supervisor.Review == reviewWork {
+		text += say(introducedWork)
+	}
 	const patience = 2 * time.Second // the probe takes some 50 ms, and the session waits for it
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
@@ -335,7 +339,7 @@ func (h *hook) introduce() any {
 	if _, err := tryProbe(ctx, workingTree(h.project, h.event.Cwd), env); err != nil && ctx.Err() == nil {
 		text += say(introducedNoCopy)
 	}
-	return systemMessage(text + say(introducedLog))
+	return systemMessage(strings.TrimSpace(text + say(introducedLog) + "\n" + h.config.englishOffer(h.dirs)))
 }
 
 // recordPrompt records a prompt of the user's, also one that a /loop submits for them, from which on the

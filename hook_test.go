@@ -576,7 +576,7 @@ func TestSessionQuestion(t *testing.T) {
 		box.turns("ask " + strings.ReplaceAll(question, "\n", "") + "\nI chose SQLite.")
 		box.reviews(review, allows(""))
 		got := box.run(30*time.Second, "", "ccc", "--supervisor", "-p", "fix it")
-		shown := regexp.MustCompile(`(?m)^提问审查 1/10 退回 · .*`).ReplaceAllString(withoutReceipts(got.stdout), "RECEIPT")
+		shown := regexp.MustCompile(`(?m)^提问审查 1/10：退回 · .*`).ReplaceAllString(withoutReceipts(got.stdout), "RECEIPT")
 		expectIs(t, "the session", shown, introduced+want)
 		expectIs(t, "the exit code", got.code, 0)
 	}
@@ -916,7 +916,7 @@ func TestHookProject(t *testing.T) {
 }
 
 // With review "work" only a stop behind a tool call, or a change of the working tree, is reviewed. What can't be known
-// counts as work. The stop that is left out leaves a line in the log and nothing else.
+// counts as work. The stop that is left out leaves a line in the log and in ccc log, and nothing else.
 func TestReviewWork(t *testing.T) {
 	beside(t)
 	const hi, before, called = "1 user hi | NEW", "1 user fix it | OLD; 2 call toolu_1; 3 agent done", "1 user hi | NEW; 2 call toolu_1; 3 agent hello"
@@ -1002,7 +1002,8 @@ func TestReviewWork(t *testing.T) {
 			expectIs(t, "the line in the log", strings.Contains(box.log(), " stop not reviewed session_id="+testSession+" review=work\n"), !test.reviewed)
 			if !test.reviewed {
 				expectEnd(t, "the answer", got, 0, "", "")
-				expectIs(t, "the prompts and reviews", len(box.timeline(testSession)), records)
+				expectIs(t, "the prompts and reviews", strings.Count(box.read(eventsPath), "\n"), records+1)
+				expectIn(t, "ccc log", box.ccc("log", testSession), " "+onlyWords.zh+"\n")
 				expectIn(t, "the state", box.read(statePath), `"count":0`)
 			}
 		})

@@ -323,7 +323,7 @@ func (l *launch) announce() {
 			how = announcedObserve
 		}
 		fmt.Fprintln(os.Stderr, say(announcement, d.state, log, output, shellQuote(log))+say(how))
-		l.config.offerEnglish(d)
+		fmt.Fprint(os.Stderr, l.config.englishOffer(d))
 	}
 	if !slices.Contains([]string{"", "0", "1"}, l.dirs.env.get(supervisorVariable)) {
 		fmt.Fprintln(os.Stderr, "ccc: warning:", supervisorVariable,

@@ -4,6 +4,7 @@ package main
 // secrets redacted.
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -228,6 +229,8 @@ func (s *story) writeEntry(e entry) {
 		if of := s.history.review(e.Step.Review); of != nil {
 			s.writeStep(*e.Step, of, e.Time)
 		}
+	case e.Unreviewed != "":
+		s.writeTitle(e.Time, "", say(onlyWords))
 	case e.Review.Ended.IsZero():
 		s.ended[e.Review.ID] = false
 		s.writeTitleOf(s.history.review(e.Review.ID), e.Time)
@@ -296,11 +299,11 @@ func (s *story) writeTitle(at time.Time, what, result string) {
 		s.date = date
 		fmt.Fprintf(s, "%s\n\n", s.paint(dim, "── "+date+" ──"))
 	}
-	line := s.paint(dim, at.Format(time.TimeOnly))
-	if what != "" {
-		line += " " + s.paint(bold, what)
+	line := cmp.Or(result, s.paint(bold, what))
+	if what != "" && result != "" {
+		line = say(titleAndWord, s.paint(bold, what), result)
 	}
-	fmt.Fprintln(s, strings.TrimRight(line+" "+result, " "))
+	fmt.Fprintln(s, s.paint(dim, at.Format(time.TimeOnly)), line)
 }
 
 // writeFact writes text below a title, behind the word for what it is; an empty text is left out. The

@@ -58,7 +58,7 @@ func TestLogBroken(t *testing.T) {
 		whole[:len(whole)/2]+"\n", "\n", "garbage\n", "3\n", "[]\n", "null\n", "{}\n",
 		`{"event":"Stop","verdict":"block"}`+"\n", "\x00\x00\n",
 		whole[:30], whole+"\n", byOthers, withoutNewline)
-	expectCounts(t, "the log", box.ccc("log"), map[string]int{"审查 1/10 退回": 3, `反馈：a <b> "c" \` + "\n": 3})
+	expectCounts(t, "the log", box.ccc("log"), map[string]int{"审查 1/10：退回": 3, `反馈：a <b> "c" \` + "\n": 3})
 	got := box.run(10*time.Second, "", "ccc", "log", "--json", testSession).stdout
 	expectIs(t, "the lines of --json", strings.Count(got, "\n"), 3)
 	expectPrefix(t, "--json", got, `{"session_id":"`+testSession+`",`+whole[1:]+"\n")
@@ -127,7 +127,7 @@ func TestLogFollow(t *testing.T) {
 		t.Errorf("exit code %d, no review runs: %s", code, idle())
 	}
 	done := hookAsync(box, box.event("Stop", ""))
-	const begun = " 审查 2/10 进行中……\n    · git diff\n    I look at the tests.\n"
+	const begun = " 审查 2/10：进行中……\n    · git diff\n    I look at the tests.\n"
 	await(t, output, begun)
 	late, endLate := follow(t, box, "-f", testSession)
 	raw, endRaw := follow(t, box, "-f", "--json", testSession)
@@ -147,12 +147,12 @@ func TestLogFollow(t *testing.T) {
 		expectIs(t, "exit code", end(syscall.SIGINT), 0)
 	}
 	for _, got := range []string{output(), late()} {
-		for text, want := range map[string]int{"mend it": 1, "反馈：not yet": 1, "2/10 进行中": 1, "· git diff\n": 1, "StructuredOutput": 0} {
+		for text, want := range map[string]int{"mend it": 1, "反馈：not yet": 1, "2/10：进行中": 1, "· git diff\n": 1, "StructuredOutput": 0} {
 			if strings.Count(got, text) != want {
 				t.Errorf("%q not %d times: %s", text, want, got)
 			}
 		}
-		if strings.Index(got, "· 查看 a_test.go") > strings.Index(got, "审查 2/10 退回") {
+		if strings.Index(got, "· 查看 a_test.go") > strings.Index(got, "审查 2/10：退回") {
 			t.Errorf("a step behind the verdict: %s", got)
 		}
 	}
@@ -281,8 +281,8 @@ func TestLogCase(t *testing.T) {
 	expectIn(t, "the log", got,
 		"    Agent：All of it is done. Really. ",
 		"    · 查看 a.go\n    实测：go test → 退出码 3 · 0.0 秒\n          a_test.go:3: wrong\n          FAIL\n    · 不许运行 rm x\n",
-		"提问审查 1/10\n    提问：Which one?\n          - Red\n          - Blue\n", "提问审查 1/10 通过\n    只看了对话和改动\n",
-		"    提示缓存：沿用 Agent 的\n", "    审查者没有给出判定，它说的话当作反馈\n    反馈：hm\n", "审查 1/10 已取消\n", "审查 1/10 未审成\n",
+		"提问审查 1/10\n    提问：Which one?\n          - Red\n          - Blue\n", "提问审查 1/10：通过\n    只看了对话\n",
+		"    提示缓存：沿用 Agent 的\n", "    审查者没有给出判定，它说的话当作反馈\n    反馈：hm\n", "审查 1/10：已取消\n", "审查 1/10：未审成\n",
 	)
 	expectCounts(t, "the log", got, map[string]int{"提示词：rules.md": 1, "…": 4, "rm x": 1})
 	// What happened while a review ran stands before its end.
@@ -389,11 +389,11 @@ func TestLogFollowBeside(t *testing.T) {
 	}{
 		{begun(eventStop, "a", 1), "said for a\n"},
 		{begun(eventReview, "b", 0), "said for b\n"},
-		{ran("a", "one"), "审查 1/9 进行中……\n    实测：one "},
+		{ran("a", "one"), "审查 1/9：进行中……\n    实测：one "},
 		{ran("a", "two"), "秒\n    实测：two "}, // the title is still a's
-		{ran("b", "three"), "审查 进行中……\n    实测：three "},
+		{ran("b", "three"), "审查：进行中……\n    实测：three "},
 		{ended(review{ID: "b", outcome: outcome{Verdict: verdictBlock, Feedback: "no"}}), "反馈：no\n"},
-		{ran("a", "four"), "审查 1/9 进行中……\n    实测：four "},
+		{ran("a", "four"), "审查 1/9：进行中……\n    实测：four "},
 	} {
 		lines = append(lines, next.line)
 		box.timelineOf(testSession, lines...)
@@ -421,7 +421,7 @@ func TestLogFollowRefused(t *testing.T) {
 	records := []any{begun}
 	box.timelineOf(testSession, records...)
 	output, end := follow(t, box, "--follow", testSession)
-	await(t, output, " 审查 1/10 进行中……\n    Agent：I am done\n")
+	await(t, output, " 审查 1/10：进行中……\n    Agent：I am done\n")
 	records = append(records, called(stepCall, "rm x"))
 	box.timelineOf(testSession, records...)
 	await(t, output, "    · rm x\n")
@@ -484,16 +484,16 @@ func TestLogEnds(t *testing.T) {
 		want    string // behind the title of the end
 	}{
 		"approved": {[]any{begun, end(verdictAllow, func(r *review) { r.Error = "" })},
-			" approved\n    only the conversation and the changes were read\n    for you  words\n"},
+			" approved\n    only the conversation was read\n    for you  words\n"},
 		"approved, and read":    {[]any{begun, call("Read(/p/a)"), approved}, " approved\n    only files were read, nothing was run\n"},
 		"approved, one of each": {[]any{begun, call("Read(/p/a)"), loggedRun("true"), approved}, " approved\n"},
 		"approved, and read none": {[]any{begun, call("Read(/p/a)"), failedCall, call("ToolSearch"), approved},
-			" approved\n    only the conversation and the changes were read\n"},
+			" approved\n    only the conversation was read\n"},
 		"not seen": {[]any{begun, call("Read(/p/a)"),
 			loggedEnd(outcome{Verdict: verdictAllow}, func(r *review) { r.Seen.Unseen = "git is slow" })},
 			" approved\n    only files were read, nothing was run\n    no look  git is slow\n"},
 		"sent back": {[]any{begun, end(verdictBlock, func(r *review) { r.Error = "" })},
-			" sent back\n    only the conversation and the changes were read\n    feedback words\n"},
+			" sent back\n    only the conversation was read\n    feedback words\n"},
 		"no verdict": {[]any{begun, end(verdictBlock, func(r *review) { r.NoVerdict, r.Error = true, "" })},
 			" sent back\n    " + withoutVerdict.en + "\n    feedback words\n"},
 		"withheld": {[]any{begun, end(verdictBlock, func(r *review) { r.NoVerdict, r.Withheld, r.Error = true, true, "" })},
@@ -512,16 +512,16 @@ func TestLogEnds(t *testing.T) {
 			end(verdictFailed, func(r *review) { r.Event, r.Feedback = eventPreToolUse, "" })},
 			" not reviewed\n    reason   why\n    " + questionPassed.en + "\n"},
 		"a question answered": {[]any{end(verdictBlock, func(r *review) { r.Event, r.Error = eventPreToolUse, "" })},
-			" sent back\n    only the conversation and the changes were read\n    feedback words\n"},
+			" sent back\n    only the conversation was read\n    feedback words\n"},
 		"a run that is not known": {[]any{begun, call("Bash(/x/ccc try 'go test')"), call("Bash(/x/ccc try 'go vet')"),
 			loggedRun("go test"), end(verdictBlock, func(r *review) { r.Error = "" })},
 			" sent back\n    called   go vet\n    feedback words\n"},
 		"other rules": {[]any{begun,
 			end(verdictBlock, func(r *review) { r.PromptSource, r.Error = "/p/SUPERVISOR.md", "" })},
-			" sent back\n    prompt   SUPERVISOR.md\n    only the conversation and the changes were read\n    feedback words\n"},
+			" sent back\n    prompt   SUPERVISOR.md\n    only the conversation was read\n    feedback words\n"},
 		"what it cost": {[]any{begun,
 			end(verdictBlock, func(r *review) { r.DurationSeconds, r.CostUSD, r.Error = 5, 0.25, "" })},
-			" sent back\n    5.0s · $0.25\n    only the conversation and the changes were read\n    feedback words\n"},
+			" sent back\n    5.0s · $0.25\n    only the conversation was read\n    feedback words\n"},
 		"no copy, and its cure": {[]any{begun, loggedEnd(outcome{Verdict: verdictAllow}, func(r *review) {
 			r.NoCopy = "no namespaces\nwith so many words: " + strings.Repeat("word ", 20) +
 				"\nsudo " + strings.Repeat("long ", 30) + "end"
@@ -576,8 +576,8 @@ func TestLogKilled(t *testing.T) {
 	killed := began(review{Begun: loggedAt, ID: "k", Iteration: 1, Limit: 10, LastMessage: "I am done.", Deadline: loggedAt})
 	read := did(step{Review: "k", Kind: stepCall, Tool: "Read(/p/a)"}).at(loggedAt)
 	box.timelineOf(testSession, killed, read, loggedBegin(), loggedEnd(outcome{Verdict: verdictAllow}, nil))
-	told := regexp.MustCompile(`(?s)Review 1/10\n    agent .*reading .*Review 1/10 not reviewed\n.*` +
-		`Review 1/10\n    agent .*Review 1/10 approved\n`)
+	told := regexp.MustCompile(`(?s)Review 1/10\n    agent .*reading .*Review 1/10: not reviewed\n.*` +
+		`Review 1/10\n    agent .*Review 1/10: approved\n`)
 	if got := box.ccc("log", testSession); !told.MatchString(got) {
 		t.Errorf("the log: got\n%s\nwant a match of %s", got, told)
 	}

@@ -240,7 +240,7 @@ func TestProviderOfReviewer(t *testing.T) {
 		got := box.run(10*time.Second, `{"session_id":"`+testSession+`","hook_event_name":"Stop"}`, "sh", "-c", "cd "+dir+" && exec ccc supervisor-hook")
 		expectIn(t, "in "+dir, got.stderr, "no review: settings override the provider b, or send it what is yours:\n     "+
 			filepath.Join(box.work, ".claude/settings.json")+": apiKeyHelper\n"+
-			"     take supervisor.provider out of ccc.json, or take that out there:\n")
+			"     leave out supervisor.provider of ccc.json, or --provider, or take that out there:\n")
 		expectIs(t, "in "+dir+": another reviewer's environment", box.environment("reviewer-2"), "")
 	}
 	expectNotIn(t, "the reviewer's environment", env, "TOKEN-A")

@@ -75,15 +75,15 @@ func TestRealClientFollow(t *testing.T) {
 		tty.prompt("the first request")
 		await(t, output, "用户\n    the first request\n")
 		box.awaitVerdicts(1)
-		await(t, output, "审查 1/10 通过\n")
+		await(t, output, "审查 1/10：通过\n")
 		tty.prompt("/clear")
 		tty.waitUntil("an empty conversation", 60*time.Second, func(screen string) bool { return !strings.Contains(screen, "the first request") })
 		tty.prompt("the second request")
 		await(t, output, "（当前项目的另一个会话）\n")
 		await(t, output, "用户\n    the second request\n")
 		api.await(t, "review", 2, 120*time.Second)
-		tty.shows(10*time.Second, func(string) bool { return strings.Count(output(), "审查 1/10 通过\n") == 2 })
-		if got := output(); strings.Count(got, "审查 1/10 通过\n") != 2 || strings.Count(got, "the first request") != 1 || strings.Contains(got, "提示词：") {
+		tty.shows(10*time.Second, func(string) bool { return strings.Count(output(), "审查 1/10：通过\n") == 2 })
+		if got := output(); strings.Count(got, "审查 1/10：通过\n") != 2 || strings.Count(got, "the first request") != 1 || strings.Contains(got, "提示词：") {
 			t.Errorf("it says\n%s", got)
 		}
 	})

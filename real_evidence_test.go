@@ -36,8 +36,8 @@ func TestRealClientDay(t *testing.T) {
 			" git remote add origin ../remote; git push -q origin main; git remote set-head origin main; git checkout -qb topic\n"+hookLines(t, "README.md"))
 		tty := box.start("--permission-mode", "bypassPermissions")
 		tty.prompt("Write hello.sh that says hello")
-		tty.waitFor("Review 1/10 sent back", 90*time.Second)
-		tty.waitFor("Review 2/10 approved", 90*time.Second)
+		tty.waitFor("Review 1/10: sent back", 90*time.Second)
+		tty.waitFor("Review 2/10: approved", 90*time.Second)
 		tty.waitFor("sh test.sh → ok", 20*time.Second)
 		box.awaitVerdicts(2)
 		tty.prompt("push it")
@@ -55,7 +55,7 @@ func TestRealClientDay(t *testing.T) {
 		expectNotIn(t, "what the agent read", told, "--no-verify")
 		expectIs(t, "the remote's", box.gitIn(box.work, "git -C ../remote rev-parse topic"), box.gitIn(box.work, "git rev-parse HEAD~1"))
 
-		expectEnd(t, "ccc verdict", box.run(20*time.Second, "", "ccc", "verdict"), 0, "allow\n", "Review 1/10 approved just now; nothing has changed since")
+		expectEnd(t, "ccc verdict", box.run(20*time.Second, "", "ccc", "verdict"), 0, "allow\n", "Review 1/10: approved just now; nothing has changed since")
 		if pushed := box.run(60*time.Second, "", "git", "push", "origin", "topic"); pushed.code != 0 {
 			t.Errorf("the user's push: %+v", pushed)
 		}

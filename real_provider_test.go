@@ -285,6 +285,29 @@ func TestRealClientReviewersProvider(t *testing.T) {
 	}
 }
 
+// A review by hand asks the provider of --provider, where another is on record, too. Where none is, and the session has run with a model
+// that is none of Anthropic's, it asks nobody and says what to name; so does one for want of a login.
+func TestRealClientByHandProvider(t *testing.T) {
+	answers := script{agent: []apiReply{replyText("the answer")}, reviewer: []apiReply{replyVerdict(true, "")}}
+	forClients(t, func() script { return script{} }, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
+		a, b := box.twoAPIs(t, "", answers)
+		expectEnd(t, "a session that ccc does not record", box.run(60*time.Second, "", "ccc", "a", "-p", "x"), 0, "the answer\n", "")
+		asked := len(api.requests("")) + len(a.requests(""))
+		box.vars = append(box.vars, "ANTHROPIC_BASE_URL=", "ANTHROPIC_API_KEY=", "LANG=en_US.UTF-8")
+		expectEnd(t, "with nothing on record", box.run(60*time.Second, "", "ccc", "review"), 4, "", "ccc review --provider NAME")
+		expectIs(t, "requests", len(api.requests(""))+len(a.requests(""))+len(b.requests("")), asked)
+		expectIs(t, "with --provider", box.run(60*time.Second, "", "ccc", "review", "--provider", "b").code, 0)
+		expectRequests(t, b.requests("review"), "token-of-b", "model-of-b")
+		expectEnd(t, "a session of a", box.run(60*time.Second, "", "ccc", "a", "--supervisor", "-p", "x"), 0, "the answer\n", "")
+		asked = len(b.requests("review"))
+		expectIs(t, "beside another on record", box.run(60*time.Second, "", "ccc", "review", "--provider", "b").code, 0)
+		expectRequests(t, b.requests("review")[asked:], "token-of-b", "model-of-b")
+		got := box.run(60*time.Second, "", "ccc", "review", "--provider", noProvider)
+		expectIs(t, "without a login", got.code, 4)
+		expectIn(t, "without a login", got.stdout+got.stderr, "Not logged in", otherProvider.en)
+	})
+}
+
 // A review by hand in a terminal that a session of another provider has left: the reviewer asks the reviewed session's
 // API, with its key and model, and nothing of the other's goes there.
 func TestRealClientLeftTerminal(t *testing.T) {

@@ -46,8 +46,8 @@ func TestRealClientReceipt(t *testing.T) {
 		box.gitIn(box.work, "git init -q --bare ../remote; git remote add origin ../remote; git push -q origin HEAD:main; git remote set-head origin main")
 		tty := box.start()
 		tty.prompt("Do the work")
-		tty.waitFor("Review 1/10 sent back", 60*time.Second)
-		tty.waitFor("Review 2/10 approved", 60*time.Second)
+		tty.waitFor("Review 1/10: sent back", 60*time.Second)
+		tty.waitFor("Review 2/10: approved", 60*time.Second)
 		tty.waitFor("cat notes.txt; exit 3 → exit 3", 10*time.Second)
 		box.awaitVerdicts(2)
 		tty.prompt("push it") // it changes no file
@@ -80,13 +80,13 @@ func TestRealClientReviewByHand(t *testing.T) {
 			t.Fatalf("%+v", got)
 		}
 		got := box.run(90*time.Second, "", "ccc", "review")
-		if got.code != 0 || !strings.HasPrefix(got.stdout, "[SUPERVISOR] Review approved · ") || !strings.HasSuffix(got.stdout, "\nwell\n") || !strings.Contains(got.stderr, "fix the bug") {
+		if got.code != 0 || !strings.HasPrefix(got.stdout, "[SUPERVISOR] Review: approved · ") || !strings.HasSuffix(got.stdout, "\nwell\n") || !strings.Contains(got.stderr, "fix the bug") {
 			t.Errorf("%+v", got)
 		}
 		if reviews := api.requests("review"); len(reviews) == 0 || !strings.Contains(reviews[0].last("user"), "fix the bug") {
 			t.Errorf("the reviewer was told %v", reviews)
 		}
-		expectIn(t, "the log", box.ccc("log", "-n", "1"), "fix the bug", "Review approved")
+		expectIn(t, "the log", box.ccc("log", "-n", "1"), "fix the bug", "Review: approved")
 		paths, _ := filepath.Glob(box.home + "/.claude/projects/*/*.jsonl")
 		id := strings.TrimSuffix(filepath.Base(paths[0]), ".jsonl")
 		box.write(".claude/projects/copied/"+id+".jsonl", 0o600, box.transcripts()) // it lies in two projects then

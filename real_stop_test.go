@@ -101,7 +101,7 @@ func TestRealClientQuestion(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs tmux")
 	}
-	const asks, answered = "] to be ", "审查者（不是你）回答了Agent的提问：Whichdatabase?-SQLite-Postgres它的回答：decideyourself:SQLiteisenough提问审查1/10退回"
+	const asks, answered = "] to be ", "审查者（不是你）回答了Agent的提问：Whichdatabase?-SQLite-Postgres它的回答：decideyourself:SQLiteisenough提问审查1/10：退回"
 	reviews := map[string]apiReply{"refused": replyVerdict(false, "decide yourself: SQLite is enough"), "allowed": replyVerdict(true, "back it up"), "unclear": replyText("I can not tell.")}
 	forClients(t, nil, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
 		var api *scriptedAPI

@@ -167,11 +167,8 @@ func (r review) titleAndResult() (title, result string) {
 // receiptHead is the review's title and verdict, time and cost.
 func (r review) receiptHead() string {
 	title, head := r.titleAndResult()
-	switch {
-	case r.Iteration > 0:
-		head = title + " " + head
-	case title != "":
-		head = say(unnumberedHead, title, head)
+	if title != "" {
+		head = say(titleAndWord, title, head)
 	}
 	return joined(head, r.reviewPrice())
 }
@@ -204,6 +201,8 @@ func (r review) verdictBasis() string {
 		return say(receiptRead)
 	case len(r.did.Refused) > 0:
 		return say(receiptRefused)
+	case len(r.Change) > 0:
+		return say(receiptChange)
 	}
 	return say(receiptNothing)
 }

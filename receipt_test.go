@@ -57,10 +57,10 @@ func TestRecordInWords(t *testing.T) {
 		{"no price", byHand.reviewPrice(), ""},
 		{"what was spent", stop.reviewSpending(), "1m01s · $0.50 · tokens: 1,234 new, 56,789 cached, 12 out · prompt cache: the agent's"},
 		{"nothing", byHand.reviewSpending(), ""},
-		{"the head without a number", byHand.receiptHead(), "Review sent back"},
+		{"the head without a number", byHand.receiptHead(), "Review: sent back"},
 		{"the head of none", review{outcome: outcome{Verdict: verdictFailed, DurationSeconds: 1}}.receiptHead(), "No review · 1.0s"},
-		{"the head of none, counted", review{Iteration: 1, Limit: 2, outcome: outcome{Verdict: verdictFailed}}.receiptHead(), "Review 1/2 not reviewed"},
-		{"the head", stop.receiptHead(), "Review 2/10 sent back · 1m01s · $0.50"},
+		{"the head of none, counted", review{Iteration: 1, Limit: 2, outcome: outcome{Verdict: verdictFailed}}.receiptHead(), "Review 1/2: not reviewed"},
+		{"the head", stop.receiptHead(), "Review 2/10: sent back · 1m01s · $0.50"},
 		{"a run", step{ExitCode: &code, DurationSeconds: 1.25}.runEnd(), "exit 7 · 1.2s"},
 		{"a run without a code", step{}.runEnd(), "exit 0 · 0.0s"},
 		{"a word of another version", review{outcome: outcome{Verdict: "odd"}}.verdictName(), "odd"},
@@ -90,31 +90,31 @@ func TestReceiptBasis(t *testing.T) {
 		round review
 		want  string
 	}{
-		{of(verdictAllow, func(r *review) {}), "Review approved · only the conversation and the changes were read"},
-		{of(verdictAllow, func(r *review) { r.NoCopy = "no namespaces\nmend it" }), "Review approved · nothing was run: no copy can be made here (ccc doctor)"},
-		{of(verdictBlock, func(r *review) { r.NoCopy, r.did.Tools, r.did.Refused = "no", []string{"Read(a)"}, []string{"x"} }), "Review sent back · nothing was run: no copy can be made here (ccc doctor)"},
-		{of(verdictAllow, func(r *review) { r.NoCopy, r.did.Tools = "no", []string{"Bash(npm test)"} }), "Review approved · nothing was run in a copy: no copy can be made here (ccc doctor)"},
+		{of(verdictAllow, func(r *review) {}), "Review: approved · only the conversation was read"},
+		{of(verdictAllow, func(r *review) { r.NoCopy = "no namespaces\nmend it" }), "Review: approved · nothing was run: no copy can be made here (ccc doctor)"},
+		{of(verdictBlock, func(r *review) { r.NoCopy, r.did.Tools, r.did.Refused = "no", []string{"Read(a)"}, []string{"x"} }), "Review: sent back · nothing was run: no copy can be made here (ccc doctor)"},
+		{of(verdictAllow, func(r *review) { r.NoCopy, r.did.Tools = "no", []string{"Bash(npm test)"} }), "Review: approved · nothing was run in a copy: no copy can be made here (ccc doctor)"},
 		{of(verdictFailed, func(r *review) { r.NoCopy = "no" }), "No review"},
 		{of(verdictFailed, func(r *review) { r.did.Tools = []string{"Read(a)"} }), "No review"},
-		{of(verdictCancelled, func(r *review) { r.did.Tools = []string{"Read(a)"} }), "Review cancelled"},
-		{of(verdictLimit, func(r *review) {}), "Review limit reached"},
-		{of(verdictAllow, func(r *review) { r.did.Refused = []string{"x"}; r.did.Tools = []string{"Read(a)"} }), "Review approved · only files were read, nothing was run"},
-		{of(verdictAllow, func(r *review) { r.did.Tools = []string{"Grep(Bash(x))"} }), "Review approved · only files were read, nothing was run"},
-		{of(verdictAllow, func(r *review) { r.did.Tools = []string{"ToolSearch", "TodoWrite", "Skill(x)", "Reader(x)"} }), "Review approved · only the conversation and the changes were read"},
-		{of(verdictAllow, func(r *review) { r.did.Tools, r.did.Refused = []string{"ToolSearch"}, []string{"x"} }), "Review approved · Claude Code refused all its calls"},
-		{of(verdictAllow, func(r *review) { r.did.Tools = []string{"Glob(*.go)"} }), "Review approved · only files were read, nothing was run"},
-		{of(verdictAllow, func(r *review) { r.did.Tools = []string{"Read(a)", "Bash(git status)"} }), "Review approved · nothing was run in a copy"},
+		{of(verdictCancelled, func(r *review) { r.did.Tools = []string{"Read(a)"} }), "Review: cancelled"},
+		{of(verdictLimit, func(r *review) {}), "Review: limit reached"},
+		{of(verdictAllow, func(r *review) { r.did.Refused = []string{"x"}; r.did.Tools = []string{"Read(a)"} }), "Review: approved · only files were read, nothing was run"},
+		{of(verdictAllow, func(r *review) { r.did.Tools = []string{"Grep(Bash(x))"} }), "Review: approved · only files were read, nothing was run"},
+		{of(verdictAllow, func(r *review) { r.did.Tools = []string{"ToolSearch", "TodoWrite", "Skill(x)", "Reader(x)"} }), "Review: approved · only the conversation was read"},
+		{of(verdictAllow, func(r *review) { r.did.Tools, r.did.Refused = []string{"ToolSearch"}, []string{"x"} }), "Review: approved · Claude Code refused all its calls"},
+		{of(verdictAllow, func(r *review) { r.did.Tools = []string{"Glob(*.go)"} }), "Review: approved · only files were read, nothing was run"},
+		{of(verdictAllow, func(r *review) { r.did.Tools = []string{"Read(a)", "Bash(git status)"} }), "Review: approved · nothing was run in a copy"},
 		{of(verdictAllow, func(r *review) {
 			r.did.Runs = []step{run("a", "1", 0), run("b", "", 2), run("c", "2\n3\n", 0), run("d", "x", 0), run("e", "no", 1)}
-		}), "Review approved · b → exit 2 · d → x · e → exit 1 · 2 more runs"},
+		}), "Review: approved · b → exit 2 · d → x · e → exit 1 · 2 more runs"},
 		{of(verdictAllow, func(r *review) {
 			r.did.Runs = []step{run("a", "", 1), run("b", "", 2), run("c", "", 3), run("d", "", 4), run("e", "fine", 0)}
-		}), "Review approved · b → exit 2 · c → exit 3 · d → exit 4 · 2 more runs"},
-		{of(verdictAllow, func(r *review) { r.did.Runs = []step{run("a", "1", 0), run("b", "2", 0), run("c", "3", 0)} }), "Review approved · a → 1 · b → 2 · c → 3"},
-		{of(verdictAllow, func(r *review) { r.did.Runs = []step{run(strings.Repeat("c", 60), strings.Repeat("o", 60), 0)} }), "Review approved · " + strings.Repeat("c", 60) + " → " + strings.Repeat("o", 60)},
-		{of(verdictAllow, func(r *review) { r.did.Runs = []step{run(strings.Repeat("c", 61), strings.Repeat("o", 61), 0)} }), "Review approved · " + strings.Repeat("c", 59) + "… → " + strings.Repeat("o", 59) + "…"},
-		{of(verdictAllow, func(r *review) { r.did.Runs = []step{run("cat <<A\nx <<B\nA\nmake <<C\nthis\nC\n", "fine", 0)} }), "Review approved · make <<C → fine"},
-		{of(verdictAllow, func(r *review) { r.did.Runs = []step{run("cat <<A\nx <<B\nA\nmake", "fine", 0)} }), "Review approved · make → fine"},
+		}), "Review: approved · b → exit 2 · c → exit 3 · d → exit 4 · 2 more runs"},
+		{of(verdictAllow, func(r *review) { r.did.Runs = []step{run("a", "1", 0), run("b", "2", 0), run("c", "3", 0)} }), "Review: approved · a → 1 · b → 2 · c → 3"},
+		{of(verdictAllow, func(r *review) { r.did.Runs = []step{run(strings.Repeat("c", 60), strings.Repeat("o", 60), 0)} }), "Review: approved · " + strings.Repeat("c", 60) + " → " + strings.Repeat("o", 60)},
+		{of(verdictAllow, func(r *review) { r.did.Runs = []step{run(strings.Repeat("c", 61), strings.Repeat("o", 61), 0)} }), "Review: approved · " + strings.Repeat("c", 59) + "… → " + strings.Repeat("o", 59) + "…"},
+		{of(verdictAllow, func(r *review) { r.did.Runs = []step{run("cat <<A\nx <<B\nA\nmake <<C\nthis\nC\n", "fine", 0)} }), "Review: approved · make <<C → fine"},
+		{of(verdictAllow, func(r *review) { r.did.Runs = []step{run("cat <<A\nx <<B\nA\nmake", "fine", 0)} }), "Review: approved · make → fine"},
 	} {
 		expectIs(t, "the receipt", c.round.receipt(), c.want)
 	}
@@ -146,13 +146,13 @@ func TestReceipt(t *testing.T) {
 		round review
 		want  string
 	}{
-		{counted, "Review 2/10 approved · 12.3s · $0.31 · only the conversation and the changes were read"},
-		{ended(verdictBlock, steps{Tools: []string{"Read(a)"}}), "Review sent back · only files were read, nothing was run"},
-		{ended(verdictBlock, steps{Refused: []string{"Bash(a)"}}), "Review sent back · Claude Code refused all its calls"},
-		{unread, "Review sent back · nothing was run in a copy · the reviewer gave no verdict: what it said is the feedback"},
+		{counted, "Review 2/10: approved · 12.3s · $0.31 · only the conversation was read"},
+		{ended(verdictBlock, steps{Tools: []string{"Read(a)"}}), "Review: sent back · only files were read, nothing was run"},
+		{ended(verdictBlock, steps{Refused: []string{"Bash(a)"}}), "Review: sent back · Claude Code refused all its calls"},
+		{unread, "Review: sent back · nothing was run in a copy · the reviewer gave no verdict: what it said is the feedback"},
 		// The last that failed and the last of the others, as they ran; what was printed where nothing failed.
-		{asked, "Review of a question sent back · c → exit 1 · d → exit 0 · e → t  wo · 1 more run"},
-		{ended(verdictBlock, steps{Runs: []step{run("go run . --monthly 2026-01-31", 0, "2026-03-03\n")}}), "Review sent back · go run . --monthly 2026-01-31 → 2026-03-03"},
+		{asked, "Review of a question: sent back · c → exit 1 · d → exit 0 · e → t  wo · 1 more run"},
+		{ended(verdictBlock, steps{Runs: []step{run("go run . --monthly 2026-01-31", 0, "2026-03-03\n")}}), "Review: sent back · go run . --monthly 2026-01-31 → 2026-03-03"},
 	} {
 		expectIs(t, "the receipt", c.round.receipt(), c.want)
 	}

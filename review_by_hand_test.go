@@ -103,7 +103,7 @@ func TestByHandElsewhere(t *testing.T) {
 	box.stop("")
 	side := box.gitIn(box.work, "cd ../side && echo mine >b && git add b && git commit -qm mine && pwd -P")
 	got := box.gitIn(side, "ccc review 2>&1")
-	expectIn(t, "the review", got, ", "+side+"): ", "Review approved")
+	expectIn(t, "the review", got, ", "+side+"): ", "Review: approved")
 	expectIn(t, "the request", box.read("../fake/reviewer-2.stdin"), "A b\n", "some of it may be older", "The user asked for this review")
 	box = newHookBox(t) // outside git it is of where the agent was
 	talk = strings.ReplaceAll(talk, `"/work"`, `"`+box.work+`"`)
@@ -293,7 +293,7 @@ func TestByHandInterrupted(t *testing.T) {
 		}
 	}
 	got := <-done
-	if got.code != 130 || !strings.HasPrefix(got.stdout, "[SUPERVISOR] Review cancelled") || strings.Count(got.stdout, "\n") != 1 {
+	if got.code != 130 || !strings.HasPrefix(got.stdout, "[SUPERVISOR] Review: cancelled") || strings.Count(got.stdout, "\n") != 1 {
 		t.Errorf("%+v", got)
 	}
 	expectEqual(t, "the verdicts", box.timelineVerdicts(), []verdict{verdictCancelled})

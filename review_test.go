@@ -30,7 +30,7 @@ func TestShown(t *testing.T) {
 		review      fakeReview
 		shown       string
 	}{
-		{"approved", "", allows(""), "审查 1/8 通过 · "},
+		{"approved", "", allows(""), "审查 1/8：通过 · "},
 		{"left_to_the_user", "", allows("rotate the key"), "审查者给你的留言：rotate the key"},
 		{"failed", "", fails("API Error: 529"), `这次审查没能完成，Agent 的工作未经检查。\n原因：审查者报错：API Error: 529\n` +
 			`发一条“继续”，它停下时会再审，或者运行 ccc review。\n仍不行请运行 ccc doctor`},
@@ -130,7 +130,7 @@ func TestIntroduced(t *testing.T) {
 		got.stdout = strings.Replace(got.stdout, strings.ReplaceAll(introducedNoCopy.zh, "\n", `\n`), "", 1)
 		expectEnd(t, source, got, 0, want, "")
 	}
-	for _, source := range []string{"startup", "resume", "clear"} {
+	for _, source := range []string{"startup", "resume", "clear", "fork"} {
 		expectStart(source, supervised+watch)
 	}
 	expectStart("compact", "")
@@ -145,6 +145,13 @@ func TestIntroduced(t *testing.T) {
 	box.vars = append(box.vars, "CLAUDE_CONFIG_DIR="+box.home+"/.claude")
 	got := box.hook(box.event(eventStart, `"source":"startup"`))
 	expectEnd(t, "without copies", got, 0, supervised+`\n这里不能建副本，审查者只能读文件；解决办法：ccc doctor`+watch, "")
+	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"max_iterations":3,"review":"work"}}`)
+	box.vars = append(box.vars, testTrustVariable+"=slow") // then nothing is known
+	expectStart("startup", supervised+`\n只说话、没动手的回合不审查`+watch)
+	box.vars = append(box.vars, "LC_ALL=C.UTF-8")
+	offer := `\nFor English: {\"language\": \"en\"} in ` + box.home + `/.claude/ccc.json"}`
+	expectIn(t, "without a language", box.hook(box.event(eventStart, `"source":"fork"`)).stdout, `实时查看：ccc log -f`+offer)
+	box.vars = append(box.vars, "LC_ALL=zh_CN.UTF-8")
 	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"max_iterations":3}}`)
 	box.vars = append(box.vars, testTrustVariable+"=slow") // then nothing is known
 	expectEnd(t, "slow", box.hook(box.event(eventStart, `"source":"startup"`)), 0, supervised+watch, "")
@@ -225,14 +232,14 @@ func TestQuestionShown(t *testing.T) {
 			review: blocks("use SQLite"),
 			answer: opened("deny", "use SQLite") + `,"systemMessage":"[SUPERVISOR] 审查者（不是你）回答了 Agent 的提问：\n` +
 				`Which database?\n- SQLite\n- Postgres\nAnd where?\n它的回答：use SQLite\n` +
-				`提问审查 1/8 退回 · SECONDS · 没有在副本里运行命令\n不同意：按 Esc，再输入你的回答"}`,
+				`提问审查 1/8：退回 · SECONDS · 没有在副本里运行命令\n不同意：按 Esc，再输入你的回答"}`,
 			byHand: toolOutput("deny", "use SQLite"),
 			stderr: []string{"[SUPERVISOR] 正在审查提问...\n", "[SUPERVISOR] 提问退回\nuse SQLite\nAgent 将根据反馈继续工作\n"},
 		},
 		"let through": {
 			review: allows("back it up"),
 			answer: opened("allow", "back it up") + `,"systemMessage":"[SUPERVISOR] ` +
-				`提问审查 1/8 通过 · SECONDS · 没有在副本里运行命令\n审查者给你的留言：back it up"}`,
+				`提问审查 1/8：通过 · SECONDS · 没有在副本里运行命令\n审查者给你的留言：back it up"}`,
 			byHand: toolOutput("allow", "back it up"),
 			stderr: []string{"[SUPERVISOR] 问题交给用户\n"},
 		},
@@ -675,15 +682,15 @@ func TestHookDecision(t *testing.T) {
 		byHand  string
 		told    string // in a session, of the message
 	}{
-		{eventStop, verdictBlock, `{"decision":"block","reason":"words"}`, "审查 1/10 退回"},
-		{eventStop, verdictAllow, "null", "审查 1/10 通过\\n审查者给你的留言：words"},
+		{eventStop, verdictBlock, `{"decision":"block","reason":"words"}`, "审查 1/10：退回"},
+		{eventStop, verdictAllow, "null", "审查 1/10：通过\\n审查者给你的留言：words"},
 		{eventStop, verdictFailed, "null", "这次审查没能完成，Agent 的工作未经检查。\\n原因：why"},
 		{eventStop, verdictLimit, "null",
 			"这项要求的 10 次审查已用完，这次停下没有再审。\\n你再发消息会重新计数。\\n上次的反馈还没有解决：words"},
 		{eventStop, verdictCancelled, "null", ""},
 		{eventPreToolUse, verdictBlock, deny,
-			"审查者（不是你）回答了 Agent 的提问：\\n\\n它的回答：words\\n提问审查 1/10 退回"},
-		{eventPreToolUse, verdictAllow, allow, "提问审查 1/10 通过\\n审查者给你的留言：words"},
+			"审查者（不是你）回答了 Agent 的提问：\\n\\n它的回答：words\\n提问审查 1/10：退回"},
+		{eventPreToolUse, verdictAllow, allow, "提问审查 1/10：通过\\n审查者给你的留言：words"},
 		{eventPreToolUse, verdictLimit, allow, "这项要求的 10 次审查已用完，这个提问没有审查。"},
 		{eventPreToolUse, verdictFailed, "null", "这个提问没能审查，直接交给了你。\\n原因：why"},
 		{eventPreToolUse, verdictCancelled, "null", ""},

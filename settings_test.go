@@ -339,7 +339,7 @@ func TestHookWillVanish(t *testing.T) {
 		t.Errorf("%+v, files %v", got, box.files())
 	}
 	box.vars = append(box.vars, testTrustVariable+"=") // the demo runs where no copy can be made, too
-	if got := box.run(90*time.Second, "", program, "demo"); got.code != 0 || !strings.Contains(got.stdout, "审查 2/10 通过") {
+	if got := box.run(90*time.Second, "", program, "demo"); got.code != 0 || !strings.Contains(got.stdout, "审查 2/10：通过") {
 		t.Errorf("the demo: %+v", got)
 	}
 	if got := box.run(30*time.Second, "", program, "-p", "hi"); got.code != 0 {

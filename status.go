@@ -33,7 +33,7 @@ func showStatus(c *invocation, d dirs) error {
 	}
 	err = s.Flush()
 	if config, _ := loadConfig(d); !c.has("--json") {
-		config.offerEnglish(d)
+		fmt.Fprint(os.Stderr, config.englishOffer(d))
 	}
 	for _, session := range sessions {
 		reportError(os.Stderr, session.err)

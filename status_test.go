@@ -242,19 +242,19 @@ func TestVerdictReasons(t *testing.T) {
 		want  string
 	}{
 		"approved": {[]entry{end(verdictAllow, "", "")},
-			"Review 2/3 approved 3m ago; there is no git repository, so the verdict alone counts, until the next prompt"},
-		"sent back":    {[]entry{end(verdictBlock, "add tests", "")}, "Review 2/3 sent back 3m ago: add tests"},
+			"Review 2/3: approved 3m ago; there is no git repository, so the verdict alone counts, until the next prompt"},
+		"sent back":    {[]entry{end(verdictBlock, "add tests", "")}, "Review 2/3: sent back 3m ago: add tests"},
 		"not reviewed": {[]entry{end(verdictFailed, "", "overloaded")}, "No review 3m ago: overloaded"},
-		"cancelled":    {[]entry{end(verdictCancelled, "", "Esc")}, "Review 2/3 cancelled 3m ago: Esc"},
+		"cancelled":    {[]entry{end(verdictCancelled, "", "Esc")}, "Review 2/3: cancelled 3m ago: Esc"},
 		"the limit": {[]entry{end(verdictBlock, "add tests", ""), end(verdictLimit, "", "")},
 			atLimit + "\nThe last feedback is still open: add tests"},
 		"the limit, no words": {[]entry{end(verdictAllow, "", ""), end(verdictLimit, "", "")}, atLimit},
 		"a review that runs":  {[]entry{runs}, "Review 2/3 has been running for 12."}, // and some tenths
-		"an odd word":         {[]entry{end("odd", "", "")}, "Review 2/3 odd 3m ago"},
+		"an odd word":         {[]entry{end("odd", "", "")}, "Review 2/3: odd 3m ago"},
 		"a prompt during the review": {
 			[]entry{began(review{Begun: ago(5 * time.Minute), ID: "block"}),
 				prompted("go on").at(ago(4 * time.Minute)), end(verdictBlock, "add tests", "")},
-			"Review 2/3 sent back 3m ago: add tests\nA newer request has not been judged yet."},
+			"Review 2/3: sent back 3m ago: add tests\nA newer request has not been judged yet."},
 	} {
 		h := historyOf(c.lines...)
 		s := sessionReview{review: h.Reviews[len(h.Reviews)-1], history: h}

@@ -314,7 +314,7 @@ func TestObserve(t *testing.T) {
 			box.submit("fix it")
 			for range 2 { // it counts for no limit
 				got := box.stop("")
-				expectIn(t, "the answer to a stop", got.stdout, `{"systemMessage":"[SUPERVISOR] Review would be sent back · `,
+				expectIn(t, "the answer to a stop", got.stdout, `{"systemMessage":"[SUPERVISOR] Review: would be sent back · `,
 					`\nThe feedback, which the agent has not got; pass it on as you like: add tests"}`)
 				expectIn(t, "stderr", got.stderr, "Observed only: the agent may stop")
 			}
@@ -341,8 +341,8 @@ func TestObserve(t *testing.T) {
 			expectIn(t, "/supervisor", box.submit("/supervisor").stdout, "Supervision: observed · last: would be sent back")
 			expectIn(t, "status", box.ccc("status"), " observed  0/", "  would be sent back just now  ")
 			expectIn(t, "status --json", box.ccc("status", "--json"), `"mode":"observe"`, `"verdict":"block"`, `"observed":true`)
-			expectIn(t, "log", box.ccc("log", testSession), "Review would be sent back\n", "add docs")
-			expectEnd(t, "verdict", box.run(10*time.Second, "", "ccc", "verdict"), 1, "block\n", "Review would be sent back")
+			expectIn(t, "log", box.ccc("log", testSession), "Review: would be sent back\n", "add docs")
+			expectEnd(t, "verdict", box.run(10*time.Second, "", "ccc", "verdict"), 1, "block\n", "Review: would be sent back")
 		})
 	}
 }

@@ -122,7 +122,8 @@ var (
 	introducedProvider = words{"（提供商 %s）", " (provider %s)"}
 	introducedNoCopy   = words{"\n这里不能建副本，审查者只能读文件；解决办法：ccc doctor",
 		"\nNo copy can be made here, so the reviewer can only read: ccc doctor has the fix."}
-	introducedLog = words{"\n实时查看：ccc log -f", "\nTo watch: ccc log -f"}
+	introducedWork = words{"\n只说话、没动手的回合不审查", "\nTurns of words alone are not reviewed."}
+	introducedLog  = words{"\n实时查看：ccc log -f", "\nTo watch: ccc log -f"}
 	// cause, advice
 	reviewFailed = words{"这次审查没能完成，Agent 的工作未经检查。\n原因：%s\n%s",
 		"There was no review, so nobody checked the agent's work. Cause: %s\n%s"}
@@ -289,6 +290,8 @@ var (
 		"the reviewer gave no verdict: what it said is the feedback"}
 	unreadableVerdict = words{"审查者没有给出能读取的判定，反馈是默认的",
 		"the reviewer gave no verdict that can be read: the feedback is the default one"}
+	onlyWords = words{"没有审查：Agent 只说话、没动手（review: \"work\"）", // a stop
+		"Not reviewed: the agent has only talked (review: \"work\")"}
 	exitedWith     = words{"退出码 %d", "exit %d"}
 	questionPassed = words{"问题直接交给用户", "The question went to the user without a review"}
 	linesCounted   = words{"行", "line"}
@@ -350,11 +353,12 @@ var (
 
 // Receipts, ccc verdict.
 var (
-	unnumberedHead  = words{"%s：%s", "%s %s"} // title and verdict of a review without a number
+	titleAndWord    = words{"%s：%s", "%s: %s"} // what was reviewed, and its verdict
 	moreRuns        = words{"次运行未列出", "more run"}
 	receiptRead     = words{"只读了文件，没有运行命令", "only files were read, nothing was run"}
 	receiptRefused  = words{"审查者的调用都被 Claude Code 拒绝", "Claude Code refused all its calls"}
-	receiptNothing  = words{"只看了对话和改动", "only the conversation and the changes were read"}
+	receiptNothing  = words{"只看了对话", "only the conversation was read"}
+	receiptChange   = words{"只看了对话和改动", "only the conversation and the changes were read"}
 	receiptNoCopy   = words{"没有在副本里运行命令", "nothing was run in a copy"}
 	receiptNoRun    = words{"没有运行命令", "nothing was run"}
 	shownOnTerminal = words{"输出在终端上，没有记录", "it went to the terminal and is not recorded"}
@@ -362,9 +366,9 @@ var (
 
 // ccc verdict, and what has become of the files since an approval.
 var (
-	verdictHead    = words{"%s：%s（%s）", "%s %s %s"} // which review, its verdict, how long ago
-	approvedHead   = words{"%s；%s", "%s; %s"}       // that, and one of the next five, as behind approvedBut
-	verdictWhy     = words{"%s：%s", "%s: %s"}       // the head of another, and the feedback or the error
+	verdictHead    = words{"%s：%s（%s）", "%s: %s %s"} // which review, its verdict, how long ago
+	approvedHead   = words{"%s；%s", "%s; %s"}        // that, and one of the next five, as behind approvedBut
+	verdictWhy     = words{"%s：%s", "%s: %s"}        // the head of another, and the feedback or the error
 	nothingChanged = words{"之后没有改动", "nothing has changed since"}
 	changedSince   = words{"之后有改动：%s", "changed since: %s"}
 	manyChanged    = words{"之后有改动（超过 %d 个路径，没有记录是哪些）",

@@ -10,6 +10,7 @@ package main
 //	"switch"  supervision was switched on or off
 //	"review"  a review that begins or ends: the later line of an id takes the place of the earlier
 //	"step"    what the reviewer of a review did
+//	"unreviewed"  why a stop was not reviewed: in the place of a review
 //
 // Their members are documented at the types below. What is empty, zero, false or not known is left out. Times
 // are UTC, to the millisecond; durations are in seconds, costs in US dollars, as Claude Code reckons them.
@@ -27,12 +28,13 @@ import (
 
 // An entry is a line of a timeline.
 type entry struct {
-	Time    time.Time `json:"time"`              // when it was written
-	Project string    `json:"project,omitempty"` // the directory in which the session was started
-	Prompt  *prompt   `json:"prompt,omitempty"`  // of each line one of these four is there
-	Switch  *switched `json:"switch,omitempty"`  // see switched
-	Review  *review   `json:"review,omitempty"`  // see review
-	Step    *step     `json:"step,omitempty"`    // see step
+	Time       time.Time `json:"time"`                 // when it was written
+	Project    string    `json:"project,omitempty"`    // the directory in which the session was started
+	Prompt     *prompt   `json:"prompt,omitempty"`     // of each line one of these five is there
+	Switch     *switched `json:"switch,omitempty"`     // see switched
+	Review     *review   `json:"review,omitempty"`     // see review
+	Step       *step     `json:"step,omitempty"`       // see step
+	Unreviewed string    `json:"unreviewed,omitempty"` // work: the agent had only talked
 }
 
 // A prompt is one that the user submitted, or Claude Code for them at a time that they have set.
@@ -184,7 +186,8 @@ func (s sessionFiles) append(e entry) error {
 // parseEntry reads a line of a timeline; ok is false for any other line.
 func parseEntry(line []byte) (e entry, ok bool) {
 	err := json.Unmarshal(line, &e)
-	return e, err == nil && (e.Prompt != nil || e.Switch != nil || e.Review != nil || e.Step != nil)
+	isOurs := e.Prompt != nil || e.Switch != nil || e.Review != nil || e.Step != nil || e.Unreviewed != ""
+	return e, err == nil && isOurs
 }
 
 // A history is what a session's timeline holds.

@@ -25,7 +25,7 @@ func TestBadInput(t *testing.T) {
 	}{
 		{"no repository", "true", "echo 1 >>notes.txt", "", "", `
 			verdict = 0 allow | there is no git repository
-			review = 0 [SUPERVISOR] Review approved |`},
+			review = 0 [SUPERVISOR] Review: approved |`},
 		{"a bare repository", first, "echo 1 >>notes.txt; git commit -qam x", "git clone -q --bare . ../bare", "../bare", `
 			verdict = 3 none | No session has been reviewed in this working tree`},
 		{"no session", first, "", "", "", `
@@ -33,17 +33,17 @@ func TestBadInput(t *testing.T) {
 			review = 2 | no session of Claude Code's`},
 		{"no commit yet", "git init -q", "echo 1 >>notes.txt", "", "", `
 			verdict = 0 allow |
-			review = 0 [SUPERVISOR] Review approved |`},
+			review = 0 [SUPERVISOR] Review: approved |`},
 		{"an unknown session", first, "echo 1 >>notes.txt; git commit -qam x", "", "", `
 			verdict ffff = 2 | no session
 			review ffff = 2 | no session`},
 		{"a rebase under way", first, "echo 1 >>notes.txt; git commit -qam x",
 			"git checkout -qb side HEAD~1; echo s >notes.txt; git commit -qam s; git checkout -q main; ! git rebase side 2>/dev/null", "", `
 			verdict = 3 changed | notes.txt
-			review = 0 [SUPERVISOR] Review approved |`},
+			review = 0 [SUPERVISOR] Review: approved |`},
 		{"a torn record", first, "echo 1 >>notes.txt; git commit -qam x", timeline + "head -c -40 $f >$f.new; mv $f.new $f", "", `
 			verdict = 1 failed | killed
-			review = 0 [SUPERVISOR] Review approved |`},
+			review = 0 [SUPERVISOR] Review: approved |`},
 		{"another record behind a torn one", first, "echo 1 >>notes.txt; git commit -qam x",
 			timeline + `head -c -40 $f >$f.new; echo >>$f.new; tail -n 1 $f >>$f.new; mv $f.new $f`, "", `
 			verdict = 0 allow |`},
@@ -189,11 +189,11 @@ func TestVerdictChanged(t *testing.T) {
 	expect(2, "", "ccc: no session \""+testSession+"\"\n     name one, as ccc status lists them")
 	box.submit("do it")
 	expect(3, "none", "No session has been reviewed in this working tree: "+box.work)
-	if got := box.stop(""); !strings.Contains(got.stdout, `"systemMessage":"[SUPERVISOR] Review 1/8 approved`) || strings.Contains(got.stdout, "decision") {
+	if got := box.stop(""); !strings.Contains(got.stdout, `"systemMessage":"[SUPERVISOR] Review 1/8: approved`) || strings.Contains(got.stdout, "decision") {
 		t.Errorf("%+v", got)
 	}
 	const left = "The reviewer leaves this to you: well done"
-	same, changed := []string{"Review 1/8 approved just now; nothing has changed since", left}, []string{"Review 1/8 approved just now; changed since: notes.txt", left}
+	same, changed := []string{"Review 1/8: approved just now; nothing has changed since", left}, []string{"Review 1/8: approved just now; changed since: notes.txt", left}
 	expect(0, "allow", same...)
 	box.write("../work/notes.txt", 0o600, "other\n")
 	expect(3, "changed", changed...)
@@ -209,7 +209,7 @@ func TestVerdictChanged(t *testing.T) {
 	// A file that changes while the reviewer looks has changed since.
 	box.reviews(fakeReview{runs("echo new >>notes.txt"), decides(true, "")})
 	box.stop("")
-	expect(3, "changed", "Review 1/8 approved just now; changed since: notes.txt")
+	expect(3, "changed", "Review 1/8: approved just now; changed since: notes.txt")
 	// Where the project is named by a link it is the same working tree.
 	check(t, os.Symlink(box.work, filepath.Join(box.home, "link")))
 	expectIn(t, "through a link", box.gitIn(box.home, "cd link; ccc verdict 2>&1 || :"), "changed since: notes.txt")
