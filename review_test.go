@@ -153,7 +153,6 @@ func TestIntroduced(t *testing.T) {
 	expectIn(t, "without a language", box.hook(box.event(eventStart, `"source":"fork"`)).stdout, `实时查看：ccc log -f`+offer)
 	box.vars = append(box.vars, "LC_ALL=zh_CN.UTF-8")
 	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"max_iterations":3}}`)
-	box.vars = append(box.vars, testTrustVariable+"=slow") // then nothing is known
 	expectEnd(t, "slow", box.hook(box.event(eventStart, `"source":"startup"`)), 0, supervised+watch, "")
 	box.vars = append(box.vars, "CLAUDE_PROJECT_DIR=")
 	expectStart("startup", "")
