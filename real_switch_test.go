@@ -211,3 +211,13 @@ func TestRealClientWorkInterrupted(t *testing.T) {
 		tty.submits("thanks", "done", 2)
 	})
 }
+
+// A forked session says at its start that it is supervised, as any other does (source fork).
+func TestRealClientForked(t *testing.T) {
+	forClients(t, approvedSession, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
+		expectRun(t, box, box.run(60*time.Second, "", "ccc", "--supervisor", "-p", "x"), "done", verdictAllow)
+		tty := box.start("--continue", "--fork-session")
+		tty.waitFor("本会话受监督", 60*time.Second)
+		expectIn(t, "the log", box.log(), "event=SessionStart")
+	})
+}
