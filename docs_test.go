@@ -167,7 +167,7 @@ func TestPageJSON(t *testing.T) {
 				if err := json.Unmarshal([]byte(example), &keys); err != nil {
 					t.Errorf("%s: %s: %v", page, example, err)
 				}
-				if keys["type"] != nil { // of Claude Code's settings
+				if keys["hooks"] != nil || keys["type"] != nil { // of Claude Code's settings
 					continue
 				}
 				if _, ok := keys["provider"]; ok || keys["review"] != nil || keys["observe"] != nil {

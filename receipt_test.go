@@ -134,6 +134,7 @@ func TestReceipt(t *testing.T) {
 		return step{Command: command, ExitCode: &code, Output: output}
 	}
 	ended := func(v verdict, did steps) review {
+		did.Tools = append([]string{}, did.Tools...) // all are known
 		return review{Event: eventStop, outcome: outcome{Verdict: v}, did: did}
 	}
 	unread := ended(verdictBlock, steps{Tools: []string{"Read(a)", "Bash(python3 t.py)"}})

@@ -249,7 +249,7 @@ func TestVerdictReasons(t *testing.T) {
 		"the limit": {[]entry{end(verdictBlock, "add tests", ""), end(verdictLimit, "", "")},
 			atLimit + "\nThe last feedback is still open: add tests"},
 		"the limit, no words": {[]entry{end(verdictAllow, "", ""), end(verdictLimit, "", "")}, atLimit},
-		"a review that runs":  {[]entry{runs}, "Review 2/3 has been running for 12."}, // and some tenths
+		"a review that runs":  {[]entry{runs}, "Review 2/3 has been running for 12s"},
 		"an odd word":         {[]entry{end("odd", "", "")}, "Review 2/3: odd 3m ago"},
 		"a prompt during the review": {
 			[]entry{began(review{Begun: ago(5 * time.Minute), ID: "block"}),

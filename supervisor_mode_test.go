@@ -85,8 +85,8 @@ func TestSwitchInSession(t *testing.T) {
 	}
 	expectIn(t, "the request", box.read("../fake/reviewer-1.stdin"), "[1] do more\n\n[2] /supervisor finish it\n")
 	for _, mode := range []string{"on", "off"} {
-		expectIn(t, "the log", box.log(), " switched session_id=", " mode="+mode+" by=/supervisor\n")
-		expectIn(t, "the timeline", string(encodeJSON(box.onlyTimeline())), `"project":"`+box.work+`","switch":{"mode":"`+mode+`","by":"/supervisor"`)
+		expectIn(t, "the log", box.log(), " switched session_id=", " mode="+mode+"\n")
+		expectIn(t, "the timeline", string(encodeJSON(box.onlyTimeline())), `"project":"`+box.work+`","switch":{"mode":"`+mode+`"`)
 	}
 }
 

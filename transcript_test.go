@@ -196,8 +196,8 @@ func TestTranscriptRequests(t *testing.T) {
 				t.Errorf("%q counts as a prompt", got.newestPrompt().words)
 			}
 			expectIs(t, "the directories", strings.Join(append(got.dirs, ""), "|"), test.dirs)
-			if test.last != "" && (got.model != "claude-1" || got.version != "2.1.332") {
-				t.Errorf("model %q, version %q", got.model, got.version)
+			if test.last != "" && got.version != "2.1.332" {
+				t.Errorf("version %q", got.version)
 			}
 		})
 	}
