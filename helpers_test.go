@@ -949,9 +949,10 @@ func onTerminal(t *testing.T, cmd *exec.Cmd, columns uint16) string {
 	return output.String()
 }
 
-// inSession gives the box the variables of a supervised session of Claude Code.
+// inSession gives the box the variables of a supervised session of Claude Code, which the test itself stands for.
 func (box *sandbox) inSession() {
-	box.vars = append(box.vars, "CLAUDE_PROJECT_DIR="+box.work, "CCC_SUPERVISOR=1")
+	box.vars = append(box.vars, "CLAUDE_PROJECT_DIR="+box.work, "CCC_SUPERVISOR=1",
+		fmt.Sprint("CLAUDE_PID=", os.Getpid()), "CLAUDE_CODE_ENTRYPOINT=cli")
 }
 
 // transcript writes what the events of testSession name as their transcript, and returns that member of an event.

@@ -23,9 +23,6 @@ func (box *sandbox) another(event string, vars ...string) commandResult {
 	return box.run(60*time.Second, event, append(append([]string{}, through...), "ccc", "supervisor-hook", ";")...)
 }
 
-// ofSession is the event of testSession as one of another session.
-func ofSession(session, event string) string { return strings.Replace(event, testSession, session, 1) }
-
 // What is met first decides: the launch, or what a tool started below a living Claude Code.
 func TestCaller(t *testing.T) {
 	space := strings.SplitN(selfName(), "-", 3)[2]
@@ -164,40 +161,6 @@ func TestSwitchWithoutState(t *testing.T) {
 	}
 }
 
-// A switch is of one session, whoever runs it, and ccc status shows what holds: two sessions of one client (/resume), and
-// one that /clear begins, which is as the client was launched and says so. A launch later than the switch counts more.
-func TestSwitchOfSession(t *testing.T) {
-	const other, cleared = "0ther", "c1eared"
-	box := newHookBox(t)
-	box.vars = append(box.vars, "CLAUDE_PROJECT_DIR="+box.work, fmt.Sprintf("CCC_LAUNCH=%s.%d", selfName(), time.Now().UnixMilli()))
-	isReviewed := func(session string) bool {
-		return strings.Contains(box.hook(ofSession(session, box.event(eventStop, ""))).stderr, "开始执行")
-	}
-	for _, session := range []string{testSession, other} {
-		if !isReviewed(session) {
-			t.Errorf("%s is not reviewed", session)
-		}
-	}
-	box.submit("/supervisor off")
-	if isReviewed(testSession) || !isReviewed(other) {
-		t.Error("the session that was switched off is reviewed, or the other is not")
-	}
-	for session, mode := range map[string]mode{testSession: modeOff, other: modeOn} {
-		expectIs(t, "the mode of "+session, box.modeOf(session), mode)
-	}
-	box.submit("/supervisor on")
-	box.submit("/supervisor off")
-	expectIn(t, "after /clear", box.hook(ofSession(cleared, box.event(eventStart, `"source":"clear"`))).stdout, "本会话受监督")
-	if !isReviewed(cleared) {
-		t.Error("after /clear the session is not reviewed, as its client was launched")
-	}
-	box.vars = append(box.vars, fmt.Sprintf("CCC_LAUNCH=%s.%d", selfName(), time.Now().Add(time.Second).UnixMilli()))
-	if !isReviewed(testSession) {
-		t.Error("a later launch does not count")
-	}
-	expectIs(t, "the mode then", box.modeOf(testSession), modeOn)
-}
-
 // A shell that stays between the client and its hook has the mark of a tool, and is none.
 func TestShellOfHook(t *testing.T) {
 	box := newHookBox(t)
@@ -206,58 +169,6 @@ func TestShellOfHook(t *testing.T) {
 		check(t, os.Symlink("/bin/sh", filepath.Join(filepath.Dir(box.program()), shell)))
 		got := box.run(60*time.Second, box.event(eventPrompt, `"prompt":"/supervisor"`), shell, "-c", "ccc supervisor-hook; exit $?")
 		expectIn(t, "run by "+shell, got.stdout, "监督：已打开")
-	}
-}
-
-// A session whose supervised launch ccc has seen stays supervised in a plain client, until it is switched off.
-func TestLaunchedSessionResumed(t *testing.T) {
-	box := newHookBox(t)
-	launched := fmt.Sprintf("CCC_LAUNCH=%s.%d", selfName(), time.Now().UnixMilli())
-	box.vars = append(box.vars, "CLAUDE_PROJECT_DIR="+box.work)
-	plain := box.vars
-	box.vars = append(append([]string{}, plain...), "CCC_SUPERVISOR=1", launched)
-	if got := box.stop(""); decided(got.stdout) != blockNotYet {
-		t.Fatalf("%+v", got)
-	}
-	box.vars = plain
-	expectEnd(t, "resumed", box.another(box.event(eventStop, "")), 0, blockNotYet, "")
-	if got := box.another(ofSession("of-its-own", box.event(eventStop, ""))); got.stdout+got.stderr != "" {
-		t.Errorf("a session that nobody launched: %+v", got)
-	}
-	box.another(box.event(eventPrompt, `"prompt":"/supervisor off"`))
-	if got := box.another(box.event(eventStop, "")); got.stdout+got.stderr != "" {
-		t.Errorf("switched off: %+v", got)
-	}
-	box.submit("/supervisor on")
-	if got := box.hook(ofSession("after-clear", box.event(eventStop, ""))); got.stdout+got.stderr != "" {
-		t.Errorf("a session behind one that was switched on: %+v", got)
-	}
-}
-
-// A client that the agent calls is not supervised, whatever variables it inherits, and ccc's launch is not about a wrapper. One
-// that starts claude again when it has ended has both supervised.
-func TestNested(t *testing.T) {
-	t.Parallel()
-	for name, wrapper := range map[string]string{"plain": "", "wrapped": fakeClaude() + ` "$@"` + "\nexit $?\n",
-		"started_again": `case "$*" in --version|*/cost|*--fork-session*|*nested*) exec ` + fakeClaude() + ` "$@" ;; esac` + "\nfor prompt in one two; do " + fakeClaude() + " -p $prompt </dev/null; done\nexit 0\n"} {
-		t.Run(name, func(t *testing.T) {
-			box := newFakeBox(t)
-			box.reviews(blocks("not yet"), allows(""), blocks("not yet"), allows(""))
-			box.turns(`sh [ -n "$NESTED" ] || NESTED=1 claude -p nested >"$FAKE_CLAUDE_DIR/nested"` + "\n" +
-				`sh [ -n "$NESTED" ] || NESTED=1 ccc -p nested >"$FAKE_CLAUDE_DIR/nested-ccc"` + "\nDone.\n")
-			if wrapper != "" {
-				box.claudeIs(wrapper)
-			}
-			got := box.run(30*time.Second, "", "ccc", "--supervisor", "-p", "hello")
-			want, sessions := "Done.\nStop hook feedback: not yet\nDone.\n", 1
-			if name == "started_again" {
-				sessions = 2
-			}
-			if strings.Count(withoutReceipts(got.stdout), want) != sessions || strings.Count(got.stdout, "本会话受监督") != sessions || strings.Count(withoutReceipts(got.stdout), "\n") != 6*sessions {
-				t.Errorf("%+v", got)
-			}
-			expectIs(t, "the answers of the nested ones", box.read("../fake/nested")+box.read("../fake/nested-ccc"), "Done.\nDone.\n")
-		})
 	}
 }
 
@@ -276,47 +187,4 @@ func TestLaunchToken(t *testing.T) {
 	if name != selfName() || launched.Before(before) || launched.After(now()) || launched.Location() != time.UTC {
 		t.Errorf("%s at %v", name, launched)
 	}
-}
-
-// Whether a session is supervised: by the later of its switch and its launch, else by the variable, else by hand.
-func TestSupervised(t *testing.T) {
-	at := now()
-	before, after := at.Add(-time.Second), at.Add(time.Second)
-	for name, test := range map[string]struct {
-		state    sessionState
-		c        caller
-		variable string // the launch's behind a blank
-		want     mode
-	}{
-		"an agent's":                        {sessionState{}, caller{byAgent: true, launched: at, fromShell: true}, "1", modeOff},
-		"launched":                          {sessionState{}, caller{launched: at}, "", modeOn},
-		"launched once":                     {sessionState{LaunchedAt: at}, caller{}, "", modeOn},
-		"launched once, switched off":       {sessionState{LaunchedAt: at, Enabled: modeOff, SwitchedAt: after}, caller{}, "", modeOff},
-		"switched off, then launched":       {sessionState{LaunchedAt: at, Enabled: modeOff, SwitchedAt: before}, caller{}, "", modeOn},
-		"switched off, launched now":        {sessionState{Enabled: modeOff, SwitchedAt: at}, caller{launched: after}, "", modeOn},
-		"switched off at once":              {sessionState{Enabled: modeOff, SwitchedAt: at}, caller{launched: at}, "", modeOff},
-		"switched off, launched before":     {sessionState{Enabled: modeOff, SwitchedAt: at}, caller{launched: before}, "", modeOff},
-		"launched before and once later":    {sessionState{LaunchedAt: after, Enabled: modeOff, SwitchedAt: at}, caller{launched: before}, "", modeOn},
-		"switched on":                       {sessionState{Enabled: modeOn, SwitchedAt: at}, caller{}, "", modeOn},
-		"observed":                          {sessionState{Enabled: modeObserve, SwitchedAt: at}, caller{launched: before}, "", modeObserve},
-		"observed, launched now":            {sessionState{Enabled: modeObserve, SwitchedAt: at}, caller{launched: after}, "", modeOn},
-		"an agent's, observed":              {sessionState{Enabled: modeObserve, SwitchedAt: at}, caller{byAgent: true}, "", modeOff},
-		"switched on against the variable":  {sessionState{Enabled: modeOn, SwitchedAt: at}, caller{}, "0", modeOn},
-		"switched off against the variable": {sessionState{Enabled: modeOff, SwitchedAt: at}, caller{fromShell: true}, "1", modeOff},
-		"the variable":                      {sessionState{}, caller{}, "1", modeOn},
-		"the variable of a launch":          {sessionState{}, caller{}, "1 1-1.1", modeOff},
-		"by hand":                           {sessionState{}, caller{fromShell: true}, "", modeOn},
-		"by hand against the variable":      {sessionState{}, caller{fromShell: true}, "0", modeOff},
-		"by hand with a launch's":           {sessionState{}, caller{fromShell: true}, "1 1-1.1", modeOff},
-		"nobody":                            {sessionState{}, caller{}, "", modeOff},
-		"another value":                     {sessionState{}, caller{}, "yes", modeOff},
-	} {
-		variable, launch, _ := strings.Cut(test.variable, " ")
-		test.c.asked, test.c.token = variable, launch
-		expectIs(t, name, test.state.modeIn(test.c), test.want)
-	}
-	s := stateDir(t.TempDir()).session("a")
-	check(t, os.WriteFile(s.stateFile(), []byte("{"), 0o600))
-	state, _ := s.readState()
-	expectIs(t, "a state that can't be read", state.modeIn(caller{launched: at}), modeOn)
 }

@@ -1,0 +1,156 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+)
+
+// ofSession is the event of testSession as one of another session.
+func ofSession(session, event string) string { return strings.Replace(event, testSession, session, 1) }
+
+// playingClient stands for claude. It plays the shell code in $PLAY as an interactive client, whose hooks and tools are its
+// children. What `ccc --supervisor` asks of claude before, and reviews, it leaves to the stand-in.
+const playingClient = `case "$*" in --version | */cost | *--fork-session*) exec %s "$@" ;; esac
+export CLAUDE_PID=$$ CLAUDECODE=1 CLAUDE_CODE_ENTRYPOINT=${ENTRYPOINT:-cli}
+hook() { # SESSION EVENT MEMBERS
+    printf '{"session_id":"%%s","cwd":"%%s","hook_event_name":"%%s"%%s}' "$1" "$PWD" "$2" "${3-}" | CLAUDE_PROJECT_DIR=$PWD ccc supervisor-hook
+}
+stop() { # SESSION tells whether the reviewer, who never approves, was asked
+    case $(hook "$1" Stop 2>/dev/null) in *'"decision":"block"'*) echo "$1 reviewed" ;; *) echo "$1 let go" ;; esac
+}
+prompt() { hook "$1" UserPromptSubmit ",\"prompt\":\"$2\"" >/dev/null; } # SESSION WORDS
+set -f
+eval "$PLAY"
+`
+
+// play has a client play the code: one that argv starts, as `ccc --supervisor`. It returns what the client prints.
+func (box *sandbox) play(code string, argv ...string) string {
+	box.t.Helper()
+	box.claudeIs(fmt.Sprintf(playingClient, fakeClaude()))
+	plain := box.vars
+	defer func() { box.vars = plain }()
+	box.vars = append(append([]string{}, plain...), "PLAY="+code)
+	got := box.run(60*time.Second, "", argv...)
+	if got.code != 0 || got.timedOut {
+		box.t.Errorf("%q: %+v", code, got)
+	}
+	return got.stdout
+}
+
+// Whether a session is supervised: by the later of its switch and its launch, else by the variable, else by hand.
+func TestSupervised(t *testing.T) {
+	const past, future = `"2026-01-02T03:04:05Z"`, `"2099-01-02T03:04:05Z"`
+	on, off, observed := `,"enabled":"on","switched_at":`, `,"enabled":"off","switched_at":`, `,"enabled":"observe","switched_at":`
+	const once = `,"launched_at":"2026-02-02T03:04:05Z"` // of 2.0, which a later client without a token heeds
+	for name, test := range map[string]struct{ how, state, variable, want string }{
+		"launched":                          {"launched", "", "", "reviewed"},
+		"launched once":                     {"plain", once, "", "reviewed"},
+		"launched once, switched off":       {"plain", once + off + future, "", "let go"},
+		"switched off, then launched once":  {"plain", once + off + past, "", "reviewed"},
+		"switched off, then launched":       {"launched", off + past, "", "reviewed"},
+		"launched, then switched off":       {"launched", off + future, "", "let go"},
+		"switched on":                       {"plain", on + past, "", "reviewed"},
+		"observed":                          {"plain", observed + past, "", "let go"},
+		"launched, then observed":           {"launched", observed + future, "", "let go"},
+		"observed, then launched":           {"launched", observed + past, "", "reviewed"},
+		"switched on against the variable":  {"plain", on + past, "0", "reviewed"},
+		"switched off against the variable": {"by hand", off + past, "1", "let go"},
+		"the variable":                      {"plain", "", "1", "reviewed"},
+		"another value":                     {"plain", "", "yes", "let go"},
+		"by hand":                           {"by hand", "", "", "reviewed"},
+		"by hand against the variable":      {"by hand", "", "0", "let go"},
+		"nobody":                            {"plain", "", "", "let go"},
+		"a state that can't be read":        {"launched", "{", "", "reviewed"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			box := newHookBox(t)
+			if test.state == "{" {
+				box.write(statePath, 0o600, test.state)
+			} else if test.state != "" {
+				box.write(statePath, 0o600, stateText(testSession, 0, test.state))
+			}
+			if test.variable != "" {
+				box.vars = append(box.vars, "CCC_SUPERVISOR="+test.variable)
+			}
+			got := ""
+			switch test.how {
+			case "launched":
+				got = box.play("stop "+testSession, "ccc", "--supervisor")
+			case "plain":
+				got = box.play("stop "+testSession, "claude")
+			case "by hand":
+				if got = "let go"; decided(box.stop("").stdout) == blockNotYet {
+					got = "reviewed"
+				}
+				got = testSession + " " + got + "\n"
+			}
+			expectIs(t, name, got, testSession+" "+test.want+"\n")
+		})
+	}
+}
+
+// A switch is of one session: of two sessions of one client (/resume) one is switched off, and one that /clear begins is as the
+// client was launched, and says so. A launch later than the switch counts more.
+func TestSwitchOfSession(t *testing.T) {
+	box := newHookBox(t)
+	const s, other, cleared = testSession, "0ther", "c1eared"
+	for _, session := range []string{other, cleared} {
+		box.write(".claude/projects/x/"+session+".jsonl", 0o600, "{}\n") // for the reviewer to fork
+	}
+	got := box.play(strings.Join([]string{"stop " + s, "stop " + other, "prompt " + s + " '/supervisor off'", "stop " + s, "stop " + other,
+		"prompt " + s + " '/supervisor on'", "stop " + s, "prompt " + s + " '/supervisor off'",
+		"hook " + cleared + ` SessionStart ',"source":"clear"'`, "stop " + cleared}, "\n"), "ccc", "--supervisor")
+	lines := strings.Split(got, "\n")
+	if len(lines) != 8 {
+		t.Fatal(got)
+	}
+	expectIn(t, "after /clear", lines[5], "本会话受监督")
+	lines[5] = ""
+	expectEqual(t, "the stops", lines, []string{s + " reviewed", other + " reviewed", s + " let go", other + " reviewed", s + " reviewed", "", cleared + " reviewed", ""})
+	for session, mode := range map[string]mode{s: modeOff, other: modeOn} {
+		expectIs(t, "the mode of "+session, box.modeOf(session), mode)
+	}
+	expectIs(t, "in a later launch", box.play("stop "+s, "ccc", "--supervisor"), s+" reviewed\n")
+	expectIs(t, "the mode then", box.modeOf(s), modeOn)
+}
+
+// A session whose supervised launch ccc has seen stays supervised in a plain client, until it is switched off.
+func TestLaunchedSessionResumed(t *testing.T) {
+	box := newHookBox(t)
+	const s = testSession
+	for _, session := range []string{"of-its-own", "after-clear"} {
+		box.write(".claude/projects/x/"+session+".jsonl", 0o600, "{}\n")
+	}
+	expectIs(t, "launched", box.play("stop "+s, "ccc", "--supervisor"), s+" reviewed\n")
+	got := box.play("stop "+s+"; stop of-its-own; prompt "+s+" '/supervisor off'; stop "+s+"; prompt "+s+" '/supervisor on'; stop after-clear", "claude")
+	expectIs(t, "resumed", got, s+" reviewed\nof-its-own let go\n"+s+" let go\nafter-clear let go\n")
+}
+
+// A client that the agent calls is not supervised, whatever variables it inherits, and ccc's launch is not about a wrapper. One
+// that starts claude again when it has ended has both supervised.
+func TestNested(t *testing.T) {
+	t.Parallel()
+	for name, wrapper := range map[string]string{"plain": "", "wrapped": fakeClaude() + ` "$@"` + "\nexit $?\n",
+		"started_again": `case "$*" in --version|*/cost|*--fork-session*|*nested*) exec ` + fakeClaude() + ` "$@" ;; esac` + "\nfor prompt in one two; do " + fakeClaude() + " -p $prompt </dev/null; done\nexit 0\n"} {
+		t.Run(name, func(t *testing.T) {
+			box := newFakeBox(t)
+			box.reviews(blocks("not yet"), allows(""), blocks("not yet"), allows(""))
+			box.turns(`sh [ -n "$NESTED" ] || NESTED=1 claude -p nested >"$FAKE_CLAUDE_DIR/nested"` + "\n" +
+				`sh [ -n "$NESTED" ] || NESTED=1 ccc -p nested >"$FAKE_CLAUDE_DIR/nested-ccc"` + "\nDone.\n")
+			if wrapper != "" {
+				box.claudeIs(wrapper)
+			}
+			got := box.run(30*time.Second, "", "ccc", "--supervisor", "-p", "hello")
+			want, sessions := "Done.\nStop hook feedback: not yet\nDone.\n", 1
+			if name == "started_again" {
+				sessions = 2
+			}
+			if strings.Count(withoutReceipts(got.stdout), want) != sessions || strings.Count(got.stdout, "本会话受监督") != sessions || strings.Count(withoutReceipts(got.stdout), "\n") != 6*sessions {
+				t.Errorf("%+v", got)
+			}
+			expectIs(t, "the answers of the nested ones", box.read("../fake/nested")+box.read("../fake/nested-ccc"), "Done.\nDone.\n")
+		})
+	}
+}

@@ -1,0 +1,223 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// endedReview is how a hook ends in the middle of a review.
+type endedReview struct {
+	signal syscall.Signal // 0: wait for the deadline
+	first  fakeReview     // what the reviewer does before it hangs
+	stdout string
+	stderr string
+	tidies bool // the reviewer puts away what it has made
+}
+
+// However a hook ends in the middle of a review, nothing of the review is left a second later.
+func TestReviewEnded(t *testing.T) {
+	t.Parallel()
+	for name, end := range map[string]endedReview{
+		"words_then_verdict": {stdout: blockNotYet,
+			first: fakeReview{answers("I wait."), runs("sleep 1"), decides(false, "not yet")}},
+		"sigterm":           {signal: syscall.SIGTERM, stderr: "按了 Esc 或 Ctrl-C"},
+		"sigint":            {signal: syscall.SIGINT, stderr: "按了 Esc 或 Ctrl-C"},
+		"sighup":            {signal: syscall.SIGHUP, stderr: "按了 Esc 或 Ctrl-C"},
+		"sigkill":           {signal: syscall.SIGKILL, first: fakeReview{runs("trap 'kill $!; exit' TERM; sleep 100 & wait")}},
+		"verdict_then_hang": {first: fakeReview{decides(false, "not yet")}, stdout: blockNotYet},
+		"verdict_then_tidy": {first: fakeReview{runs(`trap 'echo >"$HOME/tidy"; exit' TERM`), decides(false, "not yet"), runs("while :; do sleep 0.05; done")}, stdout: blockNotYet, tidies: true},
+	} {
+		t.Run(name, func(t *testing.T) { end.play(t) })
+	}
+}
+
+// Those that wait for the deadline are tests of their own, which begin early.
+func TestReviewDeadline(t *testing.T) {
+	endedReview{stderr: "在 10 秒内没有给出判定：时限是 ccc.json 的 supervisor.timeout_seconds"}.play(t)
+}
+
+func TestReviewDeadlineBehindWords(t *testing.T) {
+	endedReview{first: fakeReview{answers("I wait.")}, stderr: "在 10 秒内没有给出判定"}.play(t)
+}
+
+// play has a review end so, and looks for what is left of it.
+func (end endedReview) play(t *testing.T) {
+	t.Helper()
+	box := newHookBox(t)
+	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"timeout_seconds":10}}`)
+	holding := strings.Replace(daemon(box), ">"+box.home, "2>&1 | tee "+box.home, 1) // the reviewer's stdout
+	stubborn := fakeReview{runs("trap '' TERM"), runs(holding)}
+	if end.signal == syscall.SIGKILL { // then nobody is left to end what does not heed the kernel
+		stubborn = fakeReview{runs("echo ready >" + box.home + "/daemon")}
+	}
+	box.reviews(slices.Concat(stubborn, end.first, fakeReview{runs("sleep 100")}))
+	var stdout, stderr strings.Builder
+	cmd := box.command("ccc", "supervisor-hook")
+	cmd.Stdin = strings.NewReader(box.event("Stop", ""))
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	start := time.Now()
+	check(t, cmd.Start())
+	box.awaitIn("daemon", "ready")
+	if end.signal != 0 {
+		start = time.Now()
+		group := -1 // as Claude Code does: the whole group of the hook
+		if end.signal == syscall.SIGKILL {
+			group = 1
+		}
+		syscall.Kill(group*cmd.Process.Pid, end.signal)
+	}
+	cmd.Wait()
+	took := time.Since(start)
+	if strings.Contains(end.stderr, "10 秒") {
+		took -= 10 * time.Second
+	}
+	if left := box.quiet(soon()); len(left) != 0 {
+		t.Errorf("left a second later: %q", left)
+	}
+	if took > 3*time.Second+soon() {
+		t.Errorf("the hook took %v to end", took)
+	}
+	expectIs(t, "the reviewer has put away what it made", box.read("tidy") != "", end.tidies)
+	if end.signal != syscall.SIGKILL && cmd.ProcessState.ExitCode() != 0 {
+		t.Errorf("exit code %d", cmd.ProcessState.ExitCode())
+	}
+	if stdout.String() != end.stdout || !strings.Contains(stderr.String(), end.stderr) {
+		t.Errorf("stdout %q, stderr %s", stdout.String(), stderr.String())
+	}
+}
+
+// A trial that takes long is told, ends at its time or with Ctrl-C, and nothing of it stays. An answer counts although another
+// hook hangs. It stands here to begin early.
+func TestTrialEnded(t *testing.T) {
+	t.Parallel()
+	const hangs = "trap '' TERM HUP; (setsid sh -c 'trap \"\" TERM; sleep 100' &)\nsleep 100"
+	answered := fakeClaude() + ` "$@"; case "$*" in */cost) `
+	for name, test := range map[string]struct {
+		script   string
+		patience string
+		signal   syscall.Signal
+		code     int
+		stdout   string
+	}{
+		"at its time":       {hangs, "2s", 0, 1, ""},
+		"Ctrl-C":            {hangs, "60s", syscall.SIGINT, 130, ""},
+		"told to end":       {hangs, "60s", syscall.SIGTERM, 143, ""},
+		"answered, a hang":  {answered + hangs + ";; esac", "8s", 0, 0, "Done.\n"},
+		"answered, daemons": {answered + "(setsid sleep 100 &) ;; esac", "60s", 0, 0, "Done.\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			box := newFakeBox(t)
+			box.vars = append(box.vars, testTrustVariable+"=none")
+			box.claudeIs(mute(test.script))
+			box.vars = append(box.vars, testPatienceVariable+"="+test.patience)
+			cmd := box.command("ccc", "--supervisor", "-p", "hi")
+			if test.signal != 0 {
+				go func() {
+					for range 1000 {
+						list := box.processes()
+						begins := func(words string) int {
+							return slices.IndexFunc(list, func(process string) bool { return strings.Contains(process, words) })
+						}
+						if launch := begins("--supervisor"); launch >= 0 && begins("sleep 100") >= 0 {
+							pid, _ := strconv.Atoi(strings.Fields(list[launch])[0])
+							_ = syscall.Kill(pid, test.signal)
+							return
+						}
+						time.Sleep(10 * time.Millisecond)
+					}
+				}()
+			}
+			got := box.finish(cmd, 90*time.Second)
+			if got.code != test.code || !strings.HasSuffix(withoutReceipts(got.stdout), test.stdout) ||
+				test.code == 130 && got.stderr != "" {
+				t.Errorf("%+v", got)
+			}
+			if name == "at its time" || name == "answered, a hang" {
+				expectIn(t, "stderr", got.stderr, "ccc: "+tryingHooks.zh+"\n")
+			}
+			if left := box.quiet(soon()); len(left) != 0 {
+				t.Errorf("still running: %q", left)
+			}
+			if test.code != 0 {
+				expectIs(t, "what is left of the trial", len(box.answers()), 0)
+			}
+		})
+	}
+}
+
+// What was ignored when ccc was started, as by nohup, ends neither a review with its guard nor a view nor the demo.
+func TestNohup(t *testing.T) {
+	t.Parallel()
+	const parent = `parent() { ps -o ppid= -p $1 2>/dev/null || cut -d' ' -f4 /proc/$1/stat; }` + "\n"
+	for name, test := range map[string]struct{ command, stdout string }{
+		"a stop":           {"ccc supervisor-hook", blockNotYet},
+		"a review by hand": {"ccc review " + testSession + " >&2", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			box := newHookBox(t)
+			talk := userLine("1", "", "do it") + "\n" + agentLine("2", "1", "done") + "\n"
+			box.write(".claude/projects/x/"+testSession+".jsonl", 0o600, strings.ReplaceAll(talk, `"/work"`, `"`+box.work+`"`))
+			box.reviews(fakeReview{runs(parent + "kill -HUP $PPID $(parent $PPID); sleep 0.5"), decides(false, "not yet")})
+			got := box.run(60*time.Second, box.event(eventStop, ""), "sh", "-c", `trap "" HUP; `+test.command)
+			expectIs(t, "stdout", got.stdout, test.stdout)
+			expectEqual(t, "the verdicts", box.timelineVerdicts(), []verdict{verdictBlock})
+		})
+	}
+	for name, test := range map[string]struct{ command, until string }{
+		"the log":  {"ccc log -f >shown", "[ -s shown ]"},
+		"the demo": {"ccc demo >shown", "ls -d $TMPDIR/ccc-demo-*/ccc"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			box := newHookBox(t)
+			box.vars = append(box.vars, "TMPDIR="+t.TempDir())
+			got := box.run(60*time.Second, "", "sh", "-c", `trap "" HUP INT; `+test.command+` & until `+test.until+` >/dev/null 2>&1; do sleep 0.05; done
+				kill -HUP $!; kill -INT $!; sleep 0.5; kill -0 $! && echo runs; kill -TERM $!; wait $!`)
+			expectIs(t, "behind SIGHUP and SIGINT it", got.stdout, "runs\n")
+		})
+	}
+}
+
+// A verdict that comes when the user has pressed Esc, or when the client has been killed, is none: nobody hears it.
+func TestReviewUnheard(t *testing.T) {
+	beside(t)
+	seen := func(box *sandbox) (verdicts []verdict) {
+		past, err := box.stateDir().session(testSession).readHistory()
+		check(t, err)
+		for _, r := range past.Reviews {
+			verdicts = append(verdicts, r.Verdict)
+		}
+		return verdicts
+	}
+	t.Run("told to end behind the verdict", func(t *testing.T) {
+		box := newHookBox(t)
+		box.reviews(fakeReview{decides(true, ""), runs(`kill -TERM $(cat "$HOME/ccc"); sleep 0.3`)})
+		got := box.run(60*time.Second, box.event(eventStop, ""), "sh", "-c", `echo $$ >"$HOME/ccc"; exec ccc supervisor-hook`)
+		expectEnd(t, "the stop", got, 0, "", errUserEnded.zh)
+		expectEqual(t, "the verdicts", seen(box), []verdict{verdictCancelled})
+	})
+	for name, test := range map[string]struct{ review fakeReview }{
+		"behind the verdict": {fakeReview{decides(true, ""), runs(`kill -KILL $(cat "$HOME/client"); echo killed >"$HOME/begun"; sleep 1`)}},
+		"before it":          {fakeReview{runs(`kill -KILL $(cat "$HOME/client"); echo killed >"$HOME/begun"; sleep 100`), decides(true, "")}},
+	} {
+		t.Run("the client is killed "+name, func(t *testing.T) {
+			box := newHookBox(t)
+			box.reviews(test.review)
+			box.claudeIs(fmt.Sprintf(playingClient, fakeClaude()))
+			box.vars = append(box.vars, `PLAY=echo $$ >"$HOME/client"; hook `+testSession+" Stop")
+			got := box.run(60*time.Second, "", "ccc", "--supervisor")
+			if got.timedOut || got.code != -1 || strings.Contains(got.stdout, "systemMessage") {
+				t.Fatalf("%+v", got)
+			}
+			box.awaitIn("begun", "killed")
+			if left := box.quiet(2*time.Second + soon()); len(left) != 0 {
+				t.Errorf("left when the client is gone: %q", left)
+			}
+			expectEqual(t, "the verdicts", seen(box), []verdict{verdictCancelled})
+		})
+	}
+}
