@@ -61,7 +61,6 @@ func TestConfigFaults(t *testing.T) {
 		`{"providers":{"a":{"env":{"A":{"B":1}}}}}`:                 ": providers.a.env.A: expected a string, a number or a boolean",
 		`{"providers":{"a":{"env":{"B":1,"A":["SECRET"]}}}}`:        ": providers.a.env.A: expected a string, a number or a boolean",
 		`{"providers":{"in-copy":{}}}`:                              ": providers.in-copy: expected a name that is not a subcommand",
-		`{"providers":{"supervisor-guard":{}}}`:                     ": providers.supervisor-guard: expected a name that is not a subcommand",
 		`{"providers":{"default":{}}}`:                              ": providers.default: expected a name that is not a subcommand of ccc, nor default",
 		`{"providers":{"$note":"SECRET","a":{}}}`:                   ": line 1: providers: expected an object", // under providers any key is a name
 	} {

@@ -121,7 +121,7 @@ func playDemo(ctx context.Context, dir string, env environ, s *story) error {
 	exited := make(chan error, 1)
 	go func() {
 		defer exitOnPanic()
-		exited <- runGuarded(running, cmd)
+		exited <- runToEnd(running, cmd)
 		end()
 	}()
 	s.writeSession()

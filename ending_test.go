@@ -1,7 +1,10 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"os/exec"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -9,6 +12,12 @@ import (
 	"testing"
 	"time"
 )
+
+// daemon is shell code that starts a process in a session of its own that ignores
+// SIGTERM, and waits until it is there.
+func daemon(box *sandbox) string {
+	return fmt.Sprintf("(%s=daemon ccc >%s/daemon &)\nuntil grep -q ready %[2]s/daemon; do sleep 0.01; done\n", testMainVariable, box.home)
+}
 
 // endedReview is how a hook ends in the middle of a review.
 type endedReview struct {
@@ -150,7 +159,7 @@ func TestTrialEnded(t *testing.T) {
 	}
 }
 
-// What was ignored when ccc was started, as by nohup, ends neither a review with its guard nor a view nor the demo.
+// What was ignored when ccc was started, as by nohup, ends neither a review nor a view nor the demo.
 func TestNohup(t *testing.T) {
 	t.Parallel()
 	const parent = `parent() { ps -o ppid= -p $1 2>/dev/null || cut -d' ' -f4 /proc/$1/stat; }` + "\n"
@@ -219,5 +228,33 @@ func TestReviewUnheard(t *testing.T) {
 			}
 			expectEqual(t, "the verdicts", seen(box), []verdict{verdictCancelled})
 		})
+	}
+}
+
+func TestReviewNotStarted(t *testing.T) {
+	box := newHookBox(t)
+	notExecutable := filepath.Join(box.home, "claude")
+	box.write("claude", 0o600, "#!/bin/sh\n")
+	box.write("broken", 0o700, "#!/no/such/interpreter\n")
+	for _, test := range []struct{ claude, want string }{
+		{"/no/such/claude", "no such file"}, {notExecutable, "permission denied"}, {filepath.Join(box.home, "broken"), "no such file"},
+	} {
+		box.vars = append(box.vars, "CCC_CLAUDE="+test.claude)
+		got := box.stop("")
+		if got.code != 0 || got.stdout != "" || !strings.Contains(got.stderr, "ccc: no review: ") || !strings.Contains(got.stderr, test.want) {
+			t.Errorf("%s: %+v", test.claude, got)
+		}
+	}
+	expectEqual(t, "the verdicts", box.timelineVerdicts(), slices.Repeat([]verdict{verdictFailed}, 3))
+}
+
+// What Wait says of a command becomes its exit code, also where more is said around it.
+func TestExitCode(t *testing.T) {
+	expectIs(t, "success", exitCode(nil), 0)
+	expectIs(t, "no word of the command's end", exitCode(errors.New("wait: no child processes")), 1)
+	for script, want := range map[string]int{"exit 3": 3, "exit 130": 130, "kill -TERM $$": 143} {
+		err := exec.Command("/bin/sh", "-c", script).Run()
+		expectIs(t, script, exitCode(err), want)
+		expectIs(t, script+", with more", exitCode(fmt.Errorf("passing on: %w", err)), want)
 	}
 }

@@ -54,10 +54,9 @@ const (
 
 // The subcommands that ccc itself calls.
 const (
-	hookSubcommand      = "supervisor-hook"  // in Claude Code's settings
-	guardSubcommand     = "supervisor-guard" // around what must not outlive ccc: guard.go
-	trySubcommand       = "try"              // in the commands of the reviewer
-	tryInsideSubcommand = "in-copy"          // inside a copy; what began with try, `ccc try:*` would allow
+	hookSubcommand      = "supervisor-hook" // in Claude Code's settings
+	trySubcommand       = "try"             // in the commands of the reviewer
+	tryInsideSubcommand = "in-copy"         // inside a copy; what began with try, `ccc try:*` would allow
 )
 
 const supervisorFlag = "--supervisor"
@@ -80,7 +79,7 @@ var subcommands []string
 
 // isSubcommand reports whether ccc answers to word: no provider can have such a name.
 func isSubcommand(word string) bool {
-	hidden := []string{hookSubcommand, guardSubcommand, tryInsideSubcommand}
+	hidden := []string{hookSubcommand, tryInsideSubcommand}
 	return slices.Contains(subcommands, word) || slices.Contains(hidden, word)
 }
 

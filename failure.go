@@ -70,7 +70,7 @@ func reportError(stderr io.Writer, err error) int {
 var panicCode = 2
 
 // exitOnPanic has to be deferred in a hook, in each goroutine, and in each function that os/exec or a timer
-// calls in a goroutine of its own. A panic then ends ccc with panicCode. The guard ends the reviewer.
+// calls in a goroutine of its own. A panic then ends ccc with panicCode.
 func exitOnPanic() {
 	if fault := recover(); fault != nil {
 		fmt.Fprintf(os.Stderr, "ccc: panic: %v\n%s", fault, debug.Stack())

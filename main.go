@@ -43,7 +43,9 @@
 //
 // The copy:
 //
-//	guard.go              ends a process tree when its owner ends; which signals end ccc
+//	ending.go             what ccc starts ends with it; which signals end ccc
+//	ending_linux.go       what of that is Linux's
+//	ending_darwin.go      the same on macOS
 //	scratch.go            scratch directories on disk, and how those that are left are swept
 //	try.go                ccc try: the plan of a copy, its run to its end, the probe that tries to break out
 //	try_files_linux.go    the file system of a copy
@@ -133,8 +135,6 @@ func runSubcommand(args []string, env environ) int {
 	}
 	name, rest := args[0], args[1:]
 	switch {
-	case name == guardSubcommand:
-		return guardReviewer(rest)
 	case name == tryInsideSubcommand:
 		return tryProcessOne(rest)
 	case isSubcommand(name):

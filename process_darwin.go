@@ -12,12 +12,6 @@ import (
 	"syscall"
 )
 
-// adoptOrphans does nothing: macOS has no such thing. A process that has left the tree is found by its
-// process group alone.
-func adoptOrphans() bool { return false }
-
-func disownOrphans() {}
-
 // listProcesses returns the lines of ps with these arguments, without the first column, the process number,
 // by which they are found. It leaves out ps itself.
 func listProcesses(arguments ...string) map[int]string {

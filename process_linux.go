@@ -14,20 +14,6 @@ import (
 	"syscall"
 )
 
-// adoptOrphans makes this process the parent of every orphan below it (a child subreaper, Linux 3.4): no
-// daemon can leave its tree then. It reports whether that worked.
-func adoptOrphans() bool { return setSubreaper(1) }
-
-// disownOrphans undoes adoptOrphans, which exec does not: a claude that takes the place of this process would
-// get the daemons of its tools as children, and wait for none of them.
-func disownOrphans() { setSubreaper(0) }
-
-func setSubreaper(adopts uintptr) bool {
-	const prSetChildSubreaper = 36
-	_, _, errno := syscall.Syscall(syscall.SYS_PRCTL, prSetChildSubreaper, adopts, 0)
-	return errno == 0
-}
-
 // processParents returns the parent of each process, by number.
 func processParents(int) map[int]int {
 	paths, _ := filepath.Glob("/proc/[0-9]*")
@@ -90,11 +76,3 @@ var processSpace = sync.OnceValue(func() string {
 
 // isVisible reports whether a process of that name, if it runs, can be seen from here.
 func isVisible(name string) bool { return strings.HasSuffix(name, "-"+processSpace()) }
-
-// callError is the error of a system call, nil for 0.
-func callError(call string, errno syscall.Errno) error {
-	if errno == 0 {
-		return nil
-	}
-	return os.NewSyscallError(call, errno)
-}

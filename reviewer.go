@@ -136,7 +136,7 @@ func (c *reviewerCall) flags() (flags [][]string) {
 // 2.1.332), and a sentence.
 var noReason = lazyRegexp(`(?m)^(\[claude-code:|.*doesn't recognize the model).*$`)
 
-// start runs the reviewer under a guard. It returns when the reviewer has ended, a moment after its verdict,
+// start runs the reviewer. It returns when the reviewer has ended, a moment after its verdict,
 // or when ctx ends, and nothing of it runs any more. stderr is the end of what the reviewer wrote there, on
 // one line, but for what is no reason of a failure.
 func (c *reviewerCall) start(ctx context.Context, note func(step)) (
@@ -151,7 +151,7 @@ func (c *reviewerCall) start(ctx context.Context, note func(step)) (
 	cmd := exec.Command(c.claude, slices.Concat(c.flags()...)...)
 	cmd.Dir, cmd.Env = c.dir, c.env
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(c.input), stream, complaints
-	if err = runGuarded(running, cmd); cmd.Process == nil {
+	if err = runToEnd(running, cmd); cmd.Process == nil {
 		return stream, "", errors.New(say(notStarted, cmp.Or(goneError(c.dir), err).Error()))
 	}
 	// From here on nothing else uses stream and complaints.

@@ -215,7 +215,6 @@ var (
 	clientTooOld    = words{"Claude Code %s 太旧，至少要 %s：%s", "version %s of Claude Code is older than %s: %s"}
 	notStarted      = words{"无法启动审查者：%s", "the reviewer could not be started: %s"}
 	directoryGone   = words{"目录 %s 不在了", "the directory %s is gone"}
-	guardKilled     = words{"看护进程被强行结束：%w", "the guard was killed: %w"}
 	reviewerFailed  = words{"审查者报错%s：%s", "the reviewer failed%s: %s"} // kindOfFailure or "", its message
 	kindOfFailure   = words{"（%s）", " (%s)"}
 	malformedResult = words{"审查者的结果格式有误：%s", "the reviewer's result is malformed: %s"}

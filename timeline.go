@@ -226,8 +226,8 @@ func (h *history) read() error {
 	return err
 }
 
-// endingTime, in seconds, is how long before Claude Code would end the hook the time of its review is up. The
-// guard takes up to one second, and pipes that a killed guard left open take pipePatience.
+// endingTime, in seconds, is how long before Claude Code would end the hook the time of its review is up: it
+// takes termGrace, killPatience and pipePatience to end what the review has started.
 const endingTime = 5
 
 // settle gives the reviews without an end their verdict as of now: one runs, or was killed.

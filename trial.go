@@ -94,14 +94,13 @@ func (t *trial) run(ctx context.Context, notice func()) error {
 		"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1", "DISABLE_AUTOUPDATER", "1")
 	output, complaints := &tail{limit: 4000}, &tail{limit: 4000}
 	cmd.Stdout, cmd.Stderr = output, complaints
-	defer disownOrphans()
 	ctx, cancel := context.WithTimeout(ctx, trialPatience)
 	defer cancel()
 	late := time.AfterFunc(trialNotice, func() {
 		defer exitOnPanic()
 		notice()
 	})
-	err := runGuarded(ctx, cmd)
+	err := runToEnd(ctx, cmd)
 	late.Stop()
 	if cmd.Process == nil {
 		return fmt.Errorf("trying the hooks: %w", err)

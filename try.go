@@ -220,7 +220,7 @@ func (plan *tryPlan) run(ctx context.Context, timeout time.Duration) (code int, 
 	case <-ctx.Done():
 		select {
 		case <-ended:
-		case <-time.After(guardPatience):
+		case <-time.After(time.Second):
 		}
 	}
 	cause := context.Cause(ctx) // what ended it before its time

@@ -2,7 +2,8 @@ package main
 
 // On macOS a copy is a clone of the project (cp -c, which costs nothing on APFS) with an empty HOME and a
 // TMPDIR beside it, and a sandbox that lets the command write there only. Paths differ, so caches are cold,
-// and there is no loopback: macOS has none of one's own. The guard ends what the command leaves behind.
+// and there is no loopback: macOS has none of one's own. Its process
+// group ends with the command.
 
 import (
 	"errors"
@@ -10,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"syscall"
 )
 
 // seatbelt allows what a program needs that computes and writes to SCRATCH. All else is denied: network,
@@ -48,14 +50,14 @@ func (plan *tryPlan) start(scratch string) (*tryCopy, error) {
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = plan.stdin, plan.stdout, plan.stderr
 	cmd.Dir = clone + strings.TrimPrefix(resolved(plan.dir), plan.project)
 	cmd.Env = setEnv(setEnv(plan.env, "HOME", home), "TMPDIR", temp)
-	lifeline, err := startGuarded(cmd)
-	if err != nil {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // a process group of its own, and no terminal
+	if err := cmd.Start(); err != nil {
 		return nil, err
 	}
 	return &tryCopy{
 		cmd:   cmd,
 		ready: func() error { return nil },
-		kill:  func() { lifeline.Close() }, // the guard ends the whole tree
+		kill:  func() { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) },
 	}, nil
 }
 

@@ -45,8 +45,8 @@ var never = []string{"text.go", "text_review.go"}
 
 // What is met only inside a copy of ccc try can't be traced: these files' mutants are run with these tests as well.
 var (
-	insideCopy = regexp.MustCompile(`^(try.*|guard|scratch)\.go$`)
-	copyTests  = regexp.MustCompile(`^Test(Try|Guard|Scratch)`)
+	insideCopy = regexp.MustCompile(`^(try.*|scratch)\.go$`)
+	copyTests  = regexp.MustCompile(`^Test(Try|Scratch)`)
 )
 
 // skipped are tests that do nothing without a real client.

@@ -1,0 +1,106 @@
+package main
+
+// What ccc starts (a reviewer, the trial of the hooks, the demo) ends with it. It stays in ccc's process group,
+// which Claude Code signals as a whole. ccc signals its own child and what it adopted, never the group: that may
+// be claude's. On Linux ccc adopts what the child leaves behind, and the kernel ends the child when ccc dies.
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"os/signal"
+	"runtime"
+	"syscall"
+	"time"
+)
+
+const (
+	// termGrace lets claude end its own tools. Together with killPatience it stays below a second, in which
+	// all has to be gone: Claude Code kills a hook 1.3 s after SIGTERM.
+	termGrace = 400 * time.Millisecond
+	// killPatience bounds the wait for killed processes.
+	killPatience = 500 * time.Millisecond
+	// pipePatience is for what a command that has ended left in its pipes, which arrives at once unless a
+	// process that ccc could not end holds one open.
+	pipePatience = 500 * time.Millisecond
+)
+
+// endSignals returns what gets the signals that end ccc. One that was ignored when ccc was started
+// stays ignored: nohup wants that, and a shell that starts a job in the background.
+func endSignals() chan os.Signal {
+	signals := make(chan os.Signal, 1)
+	for _, s := range []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT} {
+		if !signal.Ignored(s) { // Notify would undo it
+			signal.Notify(signals, s)
+		}
+	}
+	return signals
+}
+
+// untilSignal returns a context that ends when a signal ends ccc; its cause is a failure with the exit code.
+func untilSignal() context.Context {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	signals := endSignals()
+	go func() {
+		defer exitOnPanic()
+		cancel(failure{code: 128 + int((<-signals).(syscall.Signal))})
+	}()
+	return ctx
+}
+
+// runToEnd runs cmd to its end, or to that of ctx: then it gets SIGTERM, with which claude ends its tools, and
+// SIGKILL after termGrace. On Linux nothing of it runs when runToEnd returns, and no other child of ccc's may:
+// it would be ended, too. The error is that of the command's end; cmd.Process is nil where it could not be
+// started.
+func runToEnd(ctx context.Context, cmd *exec.Cmd) error {
+	runtime.LockOSThread() // to the kernel the end of the thread that starts the command is that of ccc
+	defer runtime.UnlockOSThread()
+	cmd.SysProcAttr, cmd.WaitDelay = endsWithParent(), pipePatience
+	adoptOrphans(true)
+	defer adoptOrphans(false) // exec would not undo it, and claude would get the daemons of its tools
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	ended := make(chan struct{})
+	go func() {
+		defer exitOnPanic()
+		for _, end := range []os.Signal{syscall.SIGTERM, syscall.SIGKILL} {
+			select {
+			case <-ended:
+				return
+			case <-ctx.Done():
+				_ = cmd.Process.Signal(end)
+			}
+			select {
+			case <-ended:
+			case <-time.After(termGrace):
+			}
+		}
+	}()
+	state, err := cmd.Process.Wait() // not for the pipes, which what it left behind may hold
+	close(ended)
+	endChildren()
+	_ = cmd.Wait() // ends the copying of the pipes; its error is that the process was waited for
+	if err == nil && !state.Success() {
+		err = &exec.ExitError{ProcessState: state}
+	}
+	return err
+}
+
+// endChildren kills the children that this process has adopted, and what they leave behind.
+func endChildren() {
+	for deadline := time.Now().Add(killPatience); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+		children := childProcesses()
+		if len(children) == 0 {
+			return
+		}
+		for _, pid := range children {
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+			_, _ = syscall.Wait4(pid, nil, syscall.WNOHANG, nil)
+		}
+	}
+}
+
+// isGone reports whether there is no process of that number. One of another user's is there.
+func isGone(pid int) bool { return errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) }

@@ -1,0 +1,11 @@
+package main
+
+// macOS lets no process adopt another's children, nor end with its parent: there ccc ends its own child alone.
+
+import "syscall"
+
+func endsWithParent() *syscall.SysProcAttr { return nil }
+
+func adoptOrphans(bool) {}
+
+func childProcesses() []int { return nil }
