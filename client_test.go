@@ -1,7 +1,10 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -20,7 +23,8 @@ hook() { # SESSION EVENT MEMBERS
 stop() { # SESSION tells whether the reviewer, who never approves, was asked
     case $(hook "$1" Stop 2>/dev/null) in *'"decision":"block"'*) echo "$1 reviewed" ;; *) echo "$1 let go" ;; esac
 }
-prompt() { hook "$1" UserPromptSubmit ",\"prompt\":\"$2\"" >/dev/null; } # SESSION WORDS
+answer() { hook "$1" UserPromptSubmit ",\"prompt\":\"$2\""; } # SESSION WORDS
+prompt() { answer "$@" >/dev/null; }
 set -f
 eval "$PLAY"
 `
@@ -152,5 +156,101 @@ func TestNested(t *testing.T) {
 			}
 			expectIs(t, "the answers of the nested ones", box.read("../fake/nested")+box.read("../fake/nested-ccc"), "Done.\nDone.\n")
 		})
+	}
+}
+
+// What an agent's tool starts speaks for nobody: it is not supervised, leaves nothing and switches nothing. What the user starts
+// in a terminal that an agent once opened is the user's: not supervised, until they say so. What names no process is the client's.
+func TestHelper(t *testing.T) {
+	box := newHookBox(t)
+	const s, theirs, mine = testSession, "the1rs", "m1ne"
+	for _, session := range []string{theirs, mine} {
+		box.write(".claude/projects/x/"+session+".jsonl", 0o600, "{}\n")
+	}
+	const helper = "answer " + s + " '/supervisor off'; answer " + theirs + " '/supervisor on'; answer " + theirs + " words; stop " + s + "; stop " + theirs
+	got := box.play(strings.Join([]string{"stop " + s,
+		`PLAY="` + helper + `" ENTRYPOINT=sdk-cli claude`, `env -u CLAUDECODE ENTRYPOINT=sdk-ts PLAY="stop ` + theirs + `" claude`,
+		`PLAY="stop ` + mine + `; prompt ` + mine + ` '/supervisor on'; stop ` + mine + `" claude`,
+		"(unset CLAUDE_PID; stop " + s + ")", "stop " + s}, "\n"), "ccc", "--supervisor")
+	refused := string(encodeJSON(blocked(modeNotForAgent.zh))) + "\n"
+	expectIs(t, "what they saw", got, s+" reviewed\n"+refused+refused+s+" let go\n"+theirs+" let go\n"+theirs+" let go\n"+
+		mine+" let go\n"+mine+" reviewed\n"+s+" reviewed\n"+s+" reviewed\n")
+	for _, file := range box.files() {
+		expectNotIn(t, "the files", file, theirs)
+	}
+}
+
+// A session of 2.0's that runs through the upgrade has a launch of another form, and goes on as its state says.
+func TestLaunchOfOlder(t *testing.T) {
+	for members, want := range map[string]string{
+		"":                                      "reviewed", // CCC_SUPERVISOR=1
+		`,"launched_at":"2026-02-02T03:04:05Z"`: "reviewed",
+		`,"launched_at":"2026-02-02T03:04:05Z","enabled":"off","switched_at":"2026-02-03T03:04:05Z"`: "let go",
+	} {
+		box := newHookBox(t)
+		box.write(statePath, 0o600, stateText(testSession, 0, members))
+		box.vars = append(box.vars, "CCC_SUPERVISOR=1", "CCC_LAUNCH=12-345-c0ffee-4026531836.1700000000000")
+		expectIs(t, "with "+members, box.play("stop "+testSession, "claude"), testSession+" "+want+"\n")
+		if files, _ := filepath.Glob(filepath.Join(box.home, ".claude/ccc/launch-*")); len(files) != 0 {
+			t.Errorf("it is claimed: %q", files)
+		}
+	}
+}
+
+// A launch is of one client, however many ask at once, until that has ended.
+func TestClaim(t *testing.T) {
+	d := stateDir(filepath.Join(t.TempDir(), "ccc"))
+	self, above := os.Getpid(), os.Getppid()
+	got := make(chan int)
+	for n := range 20 {
+		go func() {
+			client, err := d.claim("1.a", []int{self, above}[n%2])
+			if err != nil {
+				t.Error(err)
+			}
+			got <- client
+		}()
+	}
+	first := <-got
+	for range 19 {
+		expectIs(t, "the client of the launch", <-got, first)
+	}
+	client, err := d.claim("1.b", self)
+	if expectIs(t, "that of another launch", client, self); err != nil {
+		t.Error(err)
+	}
+	check(t, os.WriteFile(d.file("launch-1.b"), []byte("1073741824"), 0o600))
+	client, err = d.claim("1.b", above)
+	if expectIs(t, "when it has ended", client, above); err != nil {
+		t.Error(err)
+	}
+	client, err = d.claim("1.b", self)
+	if expectIs(t, "and then", client, above); err != nil {
+		t.Error(err)
+	}
+	if client, err = stateDir("/dev/null/x").claim("1.a", self); client != self || err == nil {
+		t.Errorf("where nothing can be written: %d, %v", client, err)
+	}
+}
+
+// A state that can't be used leaves the last switch as the timeline has it.
+func TestSwitchWithoutState(t *testing.T) {
+	for name, spoil := range map[string]func(path string) error{
+		"corrupt":     func(path string) error { return os.WriteFile(path, []byte("{"), 0o600) },
+		"a directory": func(path string) error { return errors.Join(os.Remove(path), os.Mkdir(path, 0o700)) },
+	} {
+		for _, launched := range []bool{false, true} {
+			box := newHookBox(t)
+			box.inSession()
+			word := "off"
+			if !launched {
+				box.vars, word = setEnv(box.vars, "CCC_SUPERVISOR", ""), "on"
+			}
+			box.submit("/supervisor " + word)
+			check(t, spoil(filepath.Join(box.home, statePath)))
+			got := box.stop("")
+			expectIs(t, fmt.Sprint(name, ", switched ", word, ": is reviewed"), strings.Contains(got.stderr, "开始执行"), !launched)
+			expectIs(t, fmt.Sprint(name, ", switched ", word, ": an error"), strings.Contains(got.stderr, statePath), !launched)
+		}
 	}
 }

@@ -102,5 +102,5 @@ func endChildren() {
 	}
 }
 
-// isGone reports whether there is no process of that number. One of another user's is there.
-func isGone(pid int) bool { return errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) }
+// isGone reports whether there is no process of that number, which 0 is never. One of another user's is there.
+func isGone(pid int) bool { return pid <= 0 || errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) }

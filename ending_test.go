@@ -37,7 +37,7 @@ func TestReviewEnded(t *testing.T) {
 		"sigterm":           {signal: syscall.SIGTERM, stderr: "按了 Esc 或 Ctrl-C"},
 		"sigint":            {signal: syscall.SIGINT, stderr: "按了 Esc 或 Ctrl-C"},
 		"sighup":            {signal: syscall.SIGHUP, stderr: "按了 Esc 或 Ctrl-C"},
-		"sigkill":           {signal: syscall.SIGKILL, first: fakeReview{runs("trap 'kill $!; exit' TERM; sleep 100 & wait")}},
+		"sigkill":           {signal: syscall.SIGKILL},
 		"verdict_then_hang": {first: fakeReview{decides(false, "not yet")}, stdout: blockNotYet},
 		"verdict_then_tidy": {first: fakeReview{runs(`trap 'echo >"$HOME/tidy"; exit' TERM`), decides(false, "not yet"), runs("while :; do sleep 0.05; done")}, stdout: blockNotYet, tidies: true},
 	} {
@@ -62,7 +62,7 @@ func (end endedReview) play(t *testing.T) {
 	holding := strings.Replace(daemon(box), ">"+box.home, "2>&1 | tee "+box.home, 1) // the reviewer's stdout
 	stubborn := fakeReview{runs("trap '' TERM"), runs(holding)}
 	if end.signal == syscall.SIGKILL { // then nobody is left to end what does not heed the kernel
-		stubborn = fakeReview{runs("echo ready >" + box.home + "/daemon")}
+		stubborn = fakeReview{runs("trap 'kill $!; exit' TERM; sleep 100 & echo ready >" + box.home + "/daemon; wait")}
 	}
 	box.reviews(slices.Concat(stubborn, end.first, fakeReview{runs("sleep 100")}))
 	var stdout, stderr strings.Builder

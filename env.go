@@ -12,7 +12,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"syscall"
 )
@@ -21,7 +20,7 @@ import (
 const (
 	supervisorVariable = "CCC_SUPERVISOR"      // "1" in a supervised session
 	reviewerVariable   = "CCC_SUPERVISOR_HOOK" // "1" for a reviewer
-	launchVariable     = "CCC_LAUNCH"          // the session's last supervised launch; see hook_caller.go
+	launchVariable     = "CCC_LAUNCH"          // the session's last supervised launch: client.go
 	providerVariable   = "CCC_PROVIDER"        // the session's provider
 	cacheVariable      = "CCC_CACHE"           // set if reviews may use the session's prompt cache
 	addDirsVariable    = "CCC_ADD_DIRS"        // the session's --add-dir directories, one on each line
@@ -34,6 +33,7 @@ const (
 	claudeDirVariable  = "CLAUDE_CONFIG_DIR"
 	projectVariable    = "CLAUDE_PROJECT_DIR"     // for hooks, by Claude Code: where the session was started
 	toolVariable       = "CLAUDECODE"             // for what Claude Code's tools and hooks start, by it
+	clientVariable     = "CLAUDE_PID"             // for the same, by it: its process
 	sessionVariable    = "CLAUDE_CODE_SESSION_ID" // for what Claude Code's tools start, by it
 	urlVariable        = "ANTHROPIC_BASE_URL"
 	tokenVariable      = "ANTHROPIC_AUTH_TOKEN"
@@ -121,26 +121,6 @@ func lastValue(args []string, name string) (value string, ok bool) {
 		}
 	}
 	return value, ok
-}
-
-// toolMark is in the environment of what an agent's tools start, and of all that these start, such as a tmux
-// that outlives the agent.
-const toolMark = toolVariable + "=1"
-
-// A process is a running process, as the system describes it.
-type process struct {
-	name     string // a unique name, fit for a file name
-	program  string // the path of its executable, "" if unknown
-	title    string // its title in ps: of a script the script's name
-	terminal bool   // whether it has a controlling terminal
-	marked   bool   // whether it was started with toolMark in its environment
-}
-
-// processNumber returns the number of the process that processInfo named so, 0 for none.
-func processNumber(name string) int {
-	number, _, _ := strings.Cut(name, "-")
-	pid, _ := strconv.Atoi(number)
-	return pid
 }
 
 // An environ is an environment: NAME=value each. Commands get the process's own from main.

@@ -215,9 +215,8 @@ func TestFormat(t *testing.T) {
 	}
 	box.timelineOf("whole", text)
 	expectMembers(t, "ccc log --json", memberSet{}.addText(t, box.ccc("log", "--json", "whole")), lines)
-	const elsewhere = "1-2-of-another-namespace"
 	box.timelineOf("runs",
-		began(review{ID: "r", Process: elsewhere}),
+		began(review{ID: "r"}),
 		did(step{Kind: stepCall, Review: "r", Tool: "Read(a)"}))
 	expectMembers(t, "ccc status --json", memberSet{}.addText(t, box.ccc("status", "--json")), sessions)
 }

@@ -799,11 +799,9 @@ func switchedTo(m mode) entry {
 // did is a step of a reviewer's.
 func did(s step) entry { return entry{Time: now(), Step: &s} }
 
-// began is the begin of a review. Without a deadline it runs.
+// began is the begin of a review. It runs until its deadline, without one for an hour: see runsOn.
 func began(r review) entry {
-	if r.Deadline.IsZero() {
-		r.Deadline, r.Process = ago(-time.Hour), cmp.Or(r.Process, selfName())
-	}
+	r.Deadline = cmp.Or(r.Deadline, ago(-time.Hour))
 	return lineOf(r, r.Begun)
 }
 
@@ -881,6 +879,11 @@ func historyOf(lines ...entry) *history {
 		h.add(e)
 	}
 	h.settle()
+	for i := range h.Reviews { // as where no lock tells
+		if r := &h.Reviews[i]; r.Ended.IsZero() && r.Deadline.After(time.Now()) {
+			r.Verdict, r.Error = verdictReviewing, ""
+		}
+	}
 	return h
 }
 
@@ -895,6 +898,7 @@ func (box *sandbox) timelineOf(session string, lines ...any) {
 			text += other
 		} else {
 			text += string(encodeJSON(e)) + "\n"
+			runsOn(box.t, box.stateDir().session(session), e)
 		}
 	}
 	box.write(".claude/ccc/supervisor-"+session+"-events.jsonl", 0o600, text)
@@ -953,6 +957,33 @@ func onTerminal(t *testing.T, cmd *exec.Cmd, columns uint16) string {
 func (box *sandbox) inSession() {
 	box.vars = append(box.vars, "CLAUDE_PROJECT_DIR="+box.work, "CCC_SUPERVISOR=1",
 		fmt.Sprint("CLAUDE_PID=", os.Getpid()), "CLAUDE_CODE_ENTRYPOINT=cli")
+}
+
+// asTool gives the box the variables of what an agent's tool starts; the test itself stands for the agent's client.
+func (box *sandbox) asTool() {
+	box.vars = append(box.vars, "CLAUDECODE=1", fmt.Sprint("CLAUDE_PID=", os.Getpid()))
+}
+
+// running has a review of the session run until the end of the test.
+func running(t testing.TB, session sessionFiles, id string) {
+	t.Helper()
+	check(t, session.dir.create())
+	release, err := session.hold(id)
+	check(t, err)
+	t.Cleanup(release)
+}
+
+// runsOn has the review that a line begins run until its deadline, as where no lock tells of it, in a copy.
+func runsOn(t testing.TB, session sessionFiles, e entry) {
+	t.Helper()
+	if e.Review == nil || !e.Review.Ended.IsZero() {
+		return
+	}
+	path := session.runningFile(e.Review.ID)
+	if _, err := os.Stat(path); err != nil { // it is not held
+		check(t, session.dir.create())
+		check(t, os.WriteFile(path, []byte("another"), 0o600))
+	}
 }
 
 // transcript writes what the events of testSession name as their transcript, and returns that member of an event.

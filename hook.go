@@ -40,7 +40,6 @@ type hook struct {
 	supervision
 	configErr error // why ccc.json can't be used
 	event     *hookEvent
-	caller    caller
 }
 
 // answerEvent reads the event from stdin and returns the decision, which goes out as JSON, or nil for none.
@@ -67,7 +66,7 @@ func answerEvent(env environ, state string) (decision any, err error) {
 	}
 	h.config, h.configErr = loadConfig(d)
 	h.config.use(env)
-	if h.caller.byAgent {
+	if h.caller.isHelper {
 		return blocked(say(modeNotForAgent)), nil
 	}
 	// A closed stderr must not end the hook in the middle of a review.
@@ -92,7 +91,7 @@ func answerEvent(env environ, state string) (decision any, err error) {
 	case event.HookEventName == eventPrompt:
 		return h.recordPrompt(event.Prompt), nil
 	case event.HookEventName == eventStart:
-		if mark := env.get(triedVariable); mark != "" && h.launched {
+		if mark := env.get(triedVariable); mark != "" && h.launched() {
 			h.warn("noting that the hooks run", os.WriteFile(mark, nil, 0o600))
 		}
 		return h.introduce(), nil
@@ -108,17 +107,12 @@ func answerEvent(env environ, state string) (decision any, err error) {
 func newHook(d dirs, event *hookEvent) *hook {
 	h := &hook{supervision: supervision{dirs: d, project: d.here}, event: event}
 	h.session = d.state.session(event.SessionID)
-	if d.inSession() {
-		chain := clientAncestry()
-		h.caller = callerOf(chain, d.env)
-		if len(chain) > 0 {
-			h.client = processNumber(chain[0].name)
-		}
-	} else { // a person or a script runs the hook by hand, and there is no client
-		h.caller = callerOf(ancestry(os.Getpid()), d.env)
-		h.caller.fromShell = true
+	answered := []string{eventStart, eventPrompt, eventStop, eventPreToolUse}
+	claims := slices.Contains(answered, event.HookEventName) // `claude mcp list` of a tool's has a SessionEnd
+	var err error
+	if h.caller, err = d.callerNow(claims); err != nil {
+		fmt.Fprintln(os.Stderr, "ccc: noting whose the launch is:", err)
 	}
-	h.launched = !h.caller.launched.IsZero()
 	h.present = func() mode {
 		state, _ := h.session.readState() // of one that can't be read the last switch
 		return state.modeIn(h.caller).under(h.config.Supervisor.Observe)
@@ -176,7 +170,6 @@ func (h *hook) stop() review {
 	wasCounted := r.Iteration > 0
 	r = h.review(ctx, r, request)
 	r.Feedback = h.cutFeedback(r.Feedback)
-	isCancelled := on.isStop && r.Verdict == verdictCancelled && h.present() != modeOff
 	h.warn("noting how the review ended", h.update(func(s *sessionState) {
 		switch {
 		case on.isStop && r.Verdict == verdictAllow:
@@ -184,7 +177,6 @@ func (h *hook) stop() review {
 		case wasCounted && r.Observed:
 			s.Count = max(0, s.Count-1)
 		}
-		s.Cancelled = s.Cancelled || isCancelled
 	}))
 	return r
 }
@@ -197,7 +189,6 @@ func (h *hook) count(r *review) error {
 	}
 	on := r.occasion()
 	err := h.update(func(s *sessionState) {
-		s.Cancelled = s.Cancelled && !on.isStop // it is of the last stop alone
 		r.Iteration = s.countReview(r.Limit)
 	})
 	h.warnLost("counting the iteration", err)
@@ -258,12 +249,10 @@ func (h *hook) hasWorked(request reviewRequest, t tree) bool {
 // launched, if it was launched supervised.
 func (h *hook) update(change func(*sessionState)) error {
 	return h.session.update(func(s *sessionState) {
-		if !h.caller.fromShell {
+		if !h.caller.byHand {
 			s.Provider = cmp.Or(h.dirs.env.get(providerVariable), noProvider)
 		}
-		if h.caller.launched.After(s.LaunchedAt) {
-			s.LaunchedAt = h.caller.launched
-		}
+		s.noteLaunch(h.caller.launched)
 		change(s)
 	})
 }
@@ -343,8 +332,8 @@ func (h *hook) introduce() any {
 }
 
 // recordPrompt records a prompt of the user's, also one that a /loop submits for them, from which on the
-// reviews are counted anew. A review that ended before, by Esc or because ccc was killed, could not show that
-// to the user: the answer does, unless another one runs.
+// reviews are counted anew. It is answered where the user does not know yet that nobody has judged the last
+// stop: its review has no end, which is recorded now.
 func (h *hook) recordPrompt(text string) any {
 	if h.event.isWake() {
 		return nil
@@ -352,28 +341,17 @@ func (h *hook) recordPrompt(text string) any {
 	seen := takeLook(workingTree(h.project, h.event.Cwd), h.dirs.env, promptLookPatience)
 	past, err := h.session.readHistory()
 	h.warn("reading the timeline", err)
-	runs := slices.ContainsFunc(past.Reviews, func(r review) bool {
-		return !r.occasion().isByHand && r.Verdict == verdictReviewing
-	})
-	wasCancelled := false
-	h.warnLost("resetting the count", h.update(func(s *sessionState) {
-		wasCancelled = s.Cancelled && !runs
-		s.Count, s.Cancelled = 0, s.Cancelled && runs
-	}))
+	h.warnLost("resetting the count", h.update(func(s *sessionState) { s.Count = 0 }))
 	h.record(entry{Prompt: &prompt{Text: text, Seen: seen}})
 	last := past.lastStop()
-	wasKilled := last.wasKilled()
-	if wasKilled { // it could not record its end
+	if last.isAbandoned() {
 		last.Ended = now()
 		h.record(entry{Review: &last})
 		h.logEnd(last)
+		h.warn("removing a lock", removeFile(h.session.runningFile(last.ID)))
+		return systemMessage(say(earlierCancelled, last.Error))
 	}
-	switch {
-	case wasCancelled:
-		return systemMessage(say(earlierCancelled, errUserEnded.Error()))
-	case wasKilled:
-		return systemMessage(say(earlierFailed, errKilled.Error(), say(adviceDoctor)))
-	case h.lost != nil:
+	if h.lost != nil {
 		return systemMessage(say(notRecorded, h.lost))
 	}
 	return nil

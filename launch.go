@@ -185,7 +185,7 @@ func (l *launch) planSupervision() error {
 	} else if err != nil {
 		return err
 	}
-	l.env = setEnv(cacheEnv(l.env, l.sources, l.args), supervisorVariable, "1", launchVariable, launchToken())
+	l.env = setEnv(cacheEnv(l.env, l.sources, l.args), supervisorVariable, "1", launchVariable, newLaunchToken())
 	if lookupEnv(l.env, blockCapVariable) == "" && !supervisor.Observe { // which blocks no stop
 		l.env = setEnv(l.env, blockCapVariable, strconv.Itoa(supervisor.MaxIterations))
 	}

@@ -208,13 +208,13 @@ func (s *story) writeNew() {
 			fmt.Fprintf(s, "{\"session_id\":%q,%s\n", s.session.id, encodeJSON(e)[1:])
 			continue
 		}
-		if _, begun := s.ended[e.review()]; !begun { // a killed review comes behind what it did
-			s.writeKilled()
+		if _, begun := s.ended[e.review()]; !begun { // an abandoned review comes behind what it did
+			s.writeAbandoned()
 		}
 		s.writeEntry(e)
 	}
 	s.next = nil
-	s.writeKilled()
+	s.writeAbandoned()
 }
 
 // writeEntry writes what a line records.
@@ -275,11 +275,11 @@ func (s *story) writeTitleOf(r *review, at time.Time) {
 	s.titled = r.ID
 }
 
-// writeKilled ends the reviews that were killed: no line does before the next prompt comes.
-func (s *story) writeKilled() {
+// writeAbandoned ends the reviews that were abandoned: no line does before the next prompt comes.
+func (s *story) writeAbandoned() {
 	for i := range s.history.Reviews {
 		r := &s.history.Reviews[i]
-		if ended, begun := s.ended[r.ID]; begun && !ended && r.wasKilled() {
+		if ended, begun := s.ended[r.ID]; begun && !ended && r.isAbandoned() {
 			s.ended[r.ID] = true
 			s.writeEnd(r)
 		}

@@ -282,7 +282,7 @@ func TestLogCase(t *testing.T) {
 		"    Agent：All of it is done. Really. ",
 		"    · 查看 a.go\n    实测：go test → 退出码 3 · 0.0 秒\n          a_test.go:3: wrong\n          FAIL\n    · 不许运行 rm x\n",
 		"提问审查 1/10\n    提问：Which one?\n          - Red\n          - Blue\n", "提问审查 1/10：通过\n    只看了对话\n",
-		"    提示缓存：沿用 Agent 的\n", "    审查者没有给出判定，它说的话当作反馈\n    反馈：hm\n", "审查 1/10：已取消\n", "审查 1/10：未审成\n",
+		"    提示缓存：沿用 Agent 的\n", "    审查者没有给出判定，它说的话当作反馈\n    反馈：hm\n", "审查 1/10：已取消\n", errUserEnded.zh,
 	)
 	expectCounts(t, "the log", got, map[string]int{"提示词：rules.md": 1, "…": 4, "rm x": 1})
 	// What happened while a review ran stands before its end.
@@ -299,9 +299,9 @@ func TestLogCase(t *testing.T) {
 	onward := prompted("and on")
 	box.timelineOf("failed", begun("a", eventStop, ""), onward, of("a", eventStop, outcome{Verdict: verdictFailed, Error: "overloaded"}))
 	box.timelineOf("killed", killed, onward)
-	for session, want := range map[string]string{"failed": `(?s)and on.*未审成`, "killed": `(?s)未审成.*and on`} {
+	for session, want := range map[string]string{"failed": `(?s)and on.*未审成`, "killed": `(?s)已取消.*and on`} {
 		got := box.ccc("log", session)
-		expectCounts(t, session, got, map[string]int{"未审成": 1})
+		expectIs(t, session, strings.Count(got, "未审成")+strings.Count(got, "已取消"), 1)
 		if !regexp.MustCompile(want).MatchString(got) {
 			t.Errorf("%s: got\n%s\nwant a match of %s", session, got, want)
 		}
@@ -574,7 +574,7 @@ func TestLogKilled(t *testing.T) {
 	killed := began(review{Begun: loggedAt, ID: "k", Iteration: 1, Limit: 10, LastMessage: "I am done.", Deadline: loggedAt})
 	read := did(step{Review: "k", Kind: stepCall, Tool: "Read(/p/a)"}).at(loggedAt)
 	box.timelineOf(testSession, killed, read, loggedBegin(), loggedEnd(outcome{Verdict: verdictAllow}, nil))
-	told := regexp.MustCompile(`(?s)Review 1/10\n    agent .*reading .*Review 1/10: not reviewed\n.*` +
+	told := regexp.MustCompile(`(?s)Review 1/10\n    agent .*reading .*Review 1/10: cancelled\n.*` +
 		`Review 1/10\n    agent .*Review 1/10: approved\n`)
 	if got := box.ccc("log", testSession); !told.MatchString(got) {
 		t.Errorf("the log: got\n%s\nwant a match of %s", got, told)
@@ -635,13 +635,13 @@ func TestLogFollowKilled(t *testing.T) {
 	killed := began(review{Begun: ago(time.Hour), ID: "r", Iteration: 1, Limit: 10, Deadline: ago(time.Minute)}).in(box.work)
 	box.timelineOf(testSession, killed)
 	output, end := follow(t, box, "-f", testSession)
-	await(t, output, errKilled.zh)
+	await(t, output, errUserEnded.zh)
 	session := box.stateDir().session(testSession)
-	over := ended(review{ID: "r", Iteration: 1, Limit: 10, outcome: outcome{Verdict: verdictFailed, Error: errKilled.zh}})
+	over := ended(review{ID: "r", Iteration: 1, Limit: 10, outcome: outcome{Verdict: verdictCancelled, Error: errUserEnded.zh}})
 	for _, e := range written(killed, prompted("go on"), over, prompted("and on"))[1:] {
 		check(t, session.append(e))
 	}
 	await(t, output, "and on")
 	end(syscall.SIGINT)
-	expectIs(t, "how often it is written", strings.Count(output(), errKilled.zh), 1)
+	expectIs(t, "how often it is written", strings.Count(output(), errUserEnded.zh), 1)
 }

@@ -24,8 +24,9 @@
 //	text_review.go        what agent and reviewer read, in both languages
 //	occasion.go           when a session is reviewed: at which events, with which texts
 //	git.go                working trees; how git is run, which commits, HEAD's log and remotes there are
-//	process_linux.go      which processes there are
-//	process_darwin.go     the same on macOS
+//	ending.go             what ccc starts ends with it; which signals end ccc
+//	ending_linux.go       what of that is Linux's
+//	ending_darwin.go      the same on macOS
 //
 // Settings:
 //
@@ -39,13 +40,10 @@
 //	state.go              the state directory: files, log, sweep
 //	timeline.go           the lines of a session's timeline, and its history, which is made of them
 //	session.go            what ccc remembers of a session: on or off, the count and its limit
-//	hook_caller.go        whose session it is, the user's or an agent's, and whether it is supervised
+//	client.go             whose session it is, the user's or a helper's, and whether it is supervised
 //
 // The copy:
 //
-//	ending.go             what ccc starts ends with it; which signals end ccc
-//	ending_linux.go       what of that is Linux's
-//	ending_darwin.go      the same on macOS
 //	scratch.go            scratch directories on disk, and how those that are left are swept
 //	try.go                ccc try: the plan of a copy, its run to its end, the probe that tries to break out
 //	try_files_linux.go    the file system of a copy

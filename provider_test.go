@@ -484,7 +484,7 @@ func TestProviderEnvironments(t *testing.T) {
 	expect("no line", withoutCacheVariables([]string{"A=1"}), "A=1")
 
 	p := &provider{name: "b", Env: map[string]envText{"ANTHROPIC_AUTH_TOKEN": "${TOKEN}", "X": "${SAME}", "Y": "${UNSET}", "Z": "plain"}}
-	hook := []string{"A=1", toolMark, "CLAUDE_CODE_ENTRYPOINT=cli", "CLAUDE_CODE_CHILD_SESSION=1", sessionVariable + "=s", "CLAUDE_CODE_MESSAGING_X=1",
+	hook := []string{"A=1", "CLAUDECODE=1", "CLAUDE_CODE_ENTRYPOINT=cli", "CLAUDE_CODE_CHILD_SESSION=1", sessionVariable + "=s", "CLAUDE_CODE_MESSAGING_X=1",
 		"TOKEN=t", "SAME=1", "UNSET=u", "ANTHROPIC_MODEL=m", line, cacheVariable + "=line", providerVariable + "=a"}
 	got, err := reviewerEnv(hook, nil)
 	check(t, err)

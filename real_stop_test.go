@@ -4,6 +4,7 @@ package main
 // here, in the requests that reach the scripted API. The fake claude of the other tests proves none of it.
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -208,13 +209,10 @@ func TestRealClientInterrupted(t *testing.T) {
 		}, "在 20 秒内没有给出判定"},
 		"sigkill": {func(_ *sandbox, hook int) { syscall.Kill(hook, syscall.SIGKILL) }, ""},
 		"client_killed": {func(_ *sandbox, hook int) {
-			for _, p := range ancestry(hook)[1:] {
-				if !slices.Contains([]string{"sh", "dash", "bash"}, p.title) {
-					pid, _ := strconv.Atoi(strings.Split(p.name, "-")[0])
-					syscall.Kill(pid, syscall.SIGKILL)
-					return
-				}
-			}
+			text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/environ", hook))
+			_, text, _ = bytes.Cut(text, []byte("\x00CLAUDE_PID="))
+			client, _ := strconv.Atoi(string(text[:max(0, bytes.IndexByte(text, 0))]))
+			syscall.Kill(client, syscall.SIGKILL)
 		}, errUserEnded.Error()},
 		"switched_off": {func(box *sandbox, _ int) { box.switchesOff(box.onlySession()) }, errSwitchedOff.Error()},
 	}

@@ -253,6 +253,7 @@ func TestRedactedWhereShown(t *testing.T) {
 // What a running review does is shown without secrets, too.
 func TestDoingRedacted(t *testing.T) {
 	session := stateDir(t.TempDir()).session(testSession)
+	running(t, session, "r")
 	check(t, errors.Join(session.append(began(review{ID: "r"})),
 		session.append(did(step{Review: "r", Kind: stepCall, Tool: "Bash(grep " + aSecret + ")"}))))
 	s := summarize(session, defaultConfig())

@@ -20,15 +20,15 @@ import (
 
 // A supervision is ccc at work on a session.
 type supervision struct {
-	dirs     dirs           // of the project
-	config   *configuration // the defaults, where ccc.json can't be used
-	session  sessionFiles
-	state    sessionState // as it was read first
-	past     *history     // of the session's timeline; the end of a review reads on
-	project  string       // where the session was started
-	launched bool         // ccc launched the session's client supervised
-	client   int          // the nearest process above that is no shell: Claude Code; 0 if unknown
-	present  func() mode  // returns the session's mode, as of now
+	dirs    dirs           // of the project
+	config  *configuration // the defaults, where ccc.json can't be used
+	session sessionFiles
+	state   sessionState // as it was read first
+	past    *history     // of the session's timeline; the end of a review reads on
+	project string       // where the session was started
+	caller  caller       // of a hook
+	present func() mode  // returns the session's mode, as of now
+	release func()       // releases the lock of a review that runs; nil before
 
 	lost error // the first that kept state, timeline or output from being written; nil if all was
 }
@@ -50,8 +50,7 @@ func newReview(occasion string) review {
 
 // describe completes what r has when it begins: whose it is, its time, and what it judges.
 func (r *review) describe(ctx context.Context, request reviewRequest) {
-	_, self := processInfo(os.Getpid())
-	r.Process, r.Seen.tree = self.name, treeOf(request.tree)
+	r.Seen.tree = treeOf(request.tree)
 	if at, ok := ctx.Deadline(); ok {
 		r.Deadline = at.UTC().Truncate(time.Millisecond)
 	}
@@ -75,6 +74,8 @@ func (s *supervision) review(ctx context.Context, r review, request reviewReques
 	request.iteration, request.limit = max(r.Iteration, 1), max(r.Limit, 1) // if it counts for no limit, 1/1
 	r.PromptSource = source
 	r.describe(ctx, request)
+	s.release, err = s.session.hold(r.ID)
+	s.warn("locking the review's file", err)
 	s.record(entry{Review: &r})
 
 	call, judged, err := s.prepare(ctx, prompt, &request, on.isByHand)
@@ -155,7 +156,7 @@ func (s *supervision) prepare(ctx context.Context, prompt string, request *revie
 // client has gone (a killed one sends no signal), or the session was switched off. nil while somebody does.
 func (s *supervision) listening(ctx context.Context) error {
 	switch {
-	case errors.Is(context.Cause(ctx), errUserEnded), s.client != 0 && hasEnded(s.client):
+	case errors.Is(context.Cause(ctx), errUserEnded), s.caller.pid > 0 && isGone(s.caller.pid):
 		return errUserEnded
 	case s.present() == modeOff:
 		return errSwitchedOff
@@ -166,7 +167,8 @@ func (s *supervision) listening(ctx context.Context) error {
 // endReview ends the review: it completes and records it, and prints what came of it. With an error no review
 // took place: the agent stops, a question goes to the user. A review was cancelled if the user ended it, so
 // that Claude Code no longer listens to the hook, or if supervision was switched off. The end also goes to
-// the log, without feedback, and sweeps the state directory.
+// the log, without feedback, and sweeps the state directory. Where nobody listens to that of a stop, the next
+// prompt records it, and so tells the user.
 func (s *supervision) endReview(r review, err error) review {
 	switch {
 	case errors.Is(err, errUserEnded), errors.Is(err, errSwitchedOff):
@@ -188,12 +190,20 @@ func (s *supervision) endReview(r review, err error) review {
 	case r.Verdict == verdictBlock:
 		s.print(say(on.refused, printable(r.Feedback)))
 	}
-	s.record(entry{Review: &r})
+	isUntold := errors.Is(err, errUserEnded) && r.occasion().isStop
+	if !isUntold {
+		s.record(entry{Review: &r})
+	}
+	if s.release != nil {
+		s.release()
+	}
 	s.warn("reading the timeline", s.past.read())
 	if recorded := s.past.review(r.ID); recorded != nil { // what ccc try has recorded is known from there alone
 		r.did = recorded.did
 	}
-	s.logEnd(r)
+	if !isUntold {
+		s.logEnd(r)
+	}
 	s.warn("sweeping the state directory", s.session.dir.sweep())
 	r.lost = s.lost
 	return r
@@ -296,7 +306,7 @@ func (s *supervision) plan(
 	if ofSession { // another does not know the session's model, and a fork may have another (2.1.280, 2.1.332)
 		c.config.Model = cmp.Or(c.config.Model, request.model)
 	}
-	c.shares = sharesCache(s.config, request, s.past, s.launched && ofSession, s.dirs.env)
+	c.shares = sharesCache(s.config, request, s.past, s.launched() && ofSession, s.dirs.env)
 	request.offerCopy(ctx, c, s.dirs.self)
 	c.tryCommand = request.tryCommand
 	return c, nil
@@ -308,11 +318,14 @@ func (s *supervision) hasSessionsProvider() bool {
 	return reviewers == "" || reviewers == cmp.Or(s.dirs.env.get(providerVariable), s.state.Provider)
 }
 
+// launched reports whether ccc launched the session's client supervised.
+func (s *supervision) launched() bool { return !s.caller.launched.IsZero() }
+
 // environment returns the reviewer's environment. The error is of a provider that something overrides: the
 // settings files may have changed since the launch, which checks them too.
 func (s *supervision) environment() ([]string, error) {
 	var env []string = s.dirs.env
-	if !s.launched { // the variables of a launch are another session's
+	if !s.launched() { // the variables of a launch are another session's
 		env = withoutCacheVariables(env)
 	}
 	p := s.config.Providers[s.config.Supervisor.Provider]

@@ -21,7 +21,7 @@ func reviewNow(c *invocation, d dirs) (err error) {
 			err = f
 		}
 	}()
-	if callerOf(ancestry(os.Getpid()), d.env).byAgent {
+	if d.env.isAgents() {
 		return withHint(errors.New("review: it is for the user, not for the agent"),
 			"the user can call this in a terminal of their own")
 	}

@@ -361,6 +361,8 @@ func TestByHand(t *testing.T) {
 	known, err := os.ReadFile(path)
 	check(t, err)
 	check(t, appendFile(path, append(encodeJSON(began(review{ID: "r"})), '\n')))
+	id, _ := ownerOf(filepath.Base(path))
+	running(t, box.stateDir().session(id), "r")
 	expectIn(t, "stderr", expect(4, "").stderr, "reviewed right now", "ccc log -f ")
 	check(t, os.WriteFile(path, known, 0o600))
 	box.reviews(allows("well"))
@@ -390,6 +392,6 @@ func TestByHand(t *testing.T) {
 	expect(0, "Review: approved · ")
 	box.repository()
 	expectIn(t, "stderr", expect(3, "Review: approved · ").stderr, "\napproved, but changed since: notes.txt\n")
-	box.vars = append(box.vars, toolMark)
+	box.asTool()
 	expectIn(t, "the answer", expect(4, "").stderr, "for the user, not for the agent")
 }

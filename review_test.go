@@ -163,22 +163,20 @@ func TestIntroduced(t *testing.T) {
 // user has answered.
 func TestUntold(t *testing.T) {
 	t.Parallel()
-	const killed = `上次审查没能完成，Agent 的工作未经检查。\n原因：审查期间 ccc 被强行结束`
-	const cancelled = "上次审查已取消（按了 Esc 或 Ctrl-C，或者 Claude Code 退出了），Agent 的工作未经检查。"
+	const told = "上次审查已取消（按了 Esc 或 Ctrl-C，Claude Code 退出了，或者 ccc 被强行结束），Agent 的工作未经检查。"
 	for name, test := range map[string]struct {
 		members string // of a question
 		signal  syscall.Signal
 		told    string
-		verdict verdict
 	}{
-		"killed":             {signal: syscall.SIGKILL, told: killed, verdict: verdictFailed},
-		"killed question":    {members: asked, signal: syscall.SIGKILL, verdict: verdictFailed},
-		"escaped":            {signal: syscall.SIGTERM, told: cancelled, verdict: verdictCancelled},
-		"escaped question":   {members: asked, signal: syscall.SIGTERM, verdict: verdictCancelled},
-		"escaped, approved":  {signal: syscall.SIGTERM, verdict: verdictCancelled},
-		"killed, by hand":    {signal: syscall.SIGKILL, told: killed, verdict: verdictFailed},
-		"killed, woken":      {signal: syscall.SIGKILL, told: killed, verdict: verdictFailed},
-		"escaped, then asks": {signal: syscall.SIGTERM, told: cancelled, verdict: verdictCancelled},
+		"killed":             {signal: syscall.SIGKILL, told: told},
+		"killed question":    {members: asked, signal: syscall.SIGKILL},
+		"escaped":            {signal: syscall.SIGTERM, told: told},
+		"escaped question":   {members: asked, signal: syscall.SIGTERM},
+		"escaped, approved":  {signal: syscall.SIGTERM},
+		"killed, by hand":    {signal: syscall.SIGKILL, told: told},
+		"killed, woken":      {signal: syscall.SIGKILL, told: told},
+		"escaped, then asks": {signal: syscall.SIGTERM, told: told},
 	} {
 		t.Run(name, func(t *testing.T) {
 			box := newHookBox(t)
@@ -192,7 +190,7 @@ func TestUntold(t *testing.T) {
 			session := box.stateDir().session(testSession)
 			h, err := session.readHistory()
 			check(t, err)
-			expectIs(t, "the verdict", h.Reviews[0].Verdict, test.verdict)
+			expectIs(t, "the verdict", h.Reviews[0].Verdict, verdictCancelled)
 			box.reviews(allows(""))
 			switch _, then, _ := strings.Cut(name, ", "); then {
 			case "approved":
@@ -306,7 +304,7 @@ func TestFailedKeepsSteps(t *testing.T) {
 	check(t, h.session.append(entry{Review: &killed}))
 	h.recordPrompt("next")
 	log, _ := os.ReadFile(h.session.dir.logFile())
-	expectIn(t, "the log", string(log), "verdict=failed iteration=0/0 duration=0.000s error=", errKilled.zh)
+	expectIn(t, "the log", string(log), "verdict=cancelled iteration=0/0 duration=0.000s error=", errUserEnded.zh)
 }
 
 // The reviewer stands in the worktree that the agent works in, and may read the main checkout; it is told which is
@@ -657,8 +655,9 @@ func testHook(t *testing.T, event string) *hook {
 	dir := t.TempDir()
 	d := dirs{env: setEnv(os.Environ(), claudeVariable, "/bin/sh"), here: dir, claude: dir, ccc: dir, state: stateDir(filepath.Join(dir, "ccc"))}
 	check(t, d.state.create())
-	h := &hook{supervision: supervision{dirs: d, project: dir, config: defaultConfig(), session: d.state.session(testSession)},
-		event: &hookEvent{SessionID: testSession, HookEventName: event, ToolName: askUserQuestion, Cwd: dir}, caller: caller{fromShell: true}}
+	h := &hook{supervision: supervision{dirs: d, project: dir, config: defaultConfig(), session: d.state.session(testSession),
+		caller: caller{byHand: true}},
+		event: &hookEvent{SessionID: testSession, HookEventName: event, ToolName: askUserQuestion, Cwd: dir}}
 	h.present = func() mode { return modeOn }
 	h.past, _ = h.session.readHistory()
 	return h
@@ -757,12 +756,12 @@ func TestHookUpdates(t *testing.T) {
 		{"a later launch", false, "", at.Add(time.Hour), noProvider, at.Add(time.Hour)},
 	} {
 		h.dirs.env = append(os.Environ(), providerVariable+"="+test.provider)
-		h.caller = caller{fromShell: test.byHand, launched: test.launched}
+		h.caller = caller{byHand: test.byHand, launched: test.launched}
 		check(t, h.update(func(s *sessionState) { s.Count++ }))
 		state, err := h.session.readState()
 		check(t, err)
 		expectIs(t, test.name+": the provider", state.Provider, test.wantProvider)
-		expectIs(t, test.name+": the launch", state.LaunchedAt.UTC(), test.wantLaunched.UTC())
+		expectIs(t, test.name+": the launch", state.SwitchedAt.UTC(), test.wantLaunched.UTC())
 		expectIs(t, test.name+": the rest is updated", state.Count != 0, true)
 	}
 }
@@ -1027,7 +1026,9 @@ func TestHookPlanned(t *testing.T) {
 		h.project = at("project")
 		h.config.Supervisor.Model, h.config.Supervisor.Provider = test.model, test.own
 		h.config.Providers = map[string]*provider{"b": {name: "b", Env: map[string]envText{"ANTHROPIC_BASE_URL": "https://b"}}}
-		h.launched = !test.unlaunched
+		if !test.unlaunched {
+			h.caller.launched = now()
+		}
 		h.state.Provider = test.known
 		h.dirs.env = setEnv(h.dirs.env, providerVariable, test.current)
 		request := reviewRequest{project: h.project, tree: at(cmp.Or(test.tree, "project"))}
@@ -1100,7 +1101,9 @@ func TestHookReviewersEnvironment(t *testing.T) {
 		"the session has them, not launched": {reviewers: "b", sessions: "b", key: "mine"},
 	} {
 		h := testHook(t, eventStop)
-		h.launched, h.config.Supervisor.Provider = test.launched, test.reviewers
+		if h.config.Supervisor.Provider = test.reviewers; test.launched {
+			h.caller.launched = now()
+		}
 		h.config.Providers = map[string]*provider{
 			"b": {name: "b", Env: map[string]envText{"ANTHROPIC_BASE_URL": "https://b", tokenVariable: "${TOKEN}"}},
 		}
@@ -1156,7 +1159,6 @@ func TestHookBegun(t *testing.T) {
 	expectIs(t, "the event", r.Event, eventPreToolUse)
 	expectIs(t, "the count", fmt.Sprint(r.Iteration, "/", r.Limit), "2/10")
 	expectIs(t, "the prompt", r.PromptSource, builtinSource)
-	expectIs(t, "the process", r.Process, selfName())
 	expectIs(t, "the time that is left", time.Until(r.Deadline).Round(time.Minute), time.Hour)
 	expectIs(t, "the deadline is of", r.Deadline.Location(), time.UTC)
 	expectIs(t, "the deadline's nanoseconds", r.Deadline.Nanosecond()%1e6, 0)
@@ -1228,7 +1230,10 @@ func TestHookFailed(t *testing.T) {
 			name := event + ", " + why
 			expectIs(t, name+": what is printed", told, printed)
 			past, _ := h.session.readHistory()
-			for which, r := range map[string]review{"what is returned": found, "what is recorded": past.Reviews[0]} {
+			recorded := append(past.Reviews, found)[0]
+			isLeft := errors.Is(err, errUserEnded) && event == eventStop // to the next prompt, which tells the user
+			expectIs(t, name+": how many are recorded", len(past.Reviews), map[bool]int{false: 1}[isLeft])
+			for which, r := range map[string]review{"what is returned": found, "what is recorded": recorded} {
 				expectIs(t, name+": the verdict of "+which, r.Verdict, want)
 				expectIs(t, name+": the error of "+which, r.Error, why)
 				expectIs(t, name+": the feedback of "+which, r.Feedback, "")
@@ -1283,49 +1288,45 @@ func TestPrepareEnded(t *testing.T) {
 // What a prompt of the user's is answered with, what it sets back, and what is recorded of it.
 func TestHookPrompted(t *testing.T) {
 	speaking(t, "zh")
-	cancelled, killed := say(earlierCancelled, errUserEnded.zh), say(earlierFailed, errKilled.zh, adviceDoctor.zh)
-	gone := func(id, event string) entry {
-		return began(review{ID: id, Event: event, Iteration: 2, Deadline: ago(time.Hour)})
+	untold := say(earlierCancelled, errUserEnded.zh)
+	left := func(event string) entry {
+		return began(review{ID: "left", Event: event, Iteration: 2})
 	}
-	before, runs, question, byHand := prompted(""), began(review{ID: "r"}), began(review{Event: eventPreToolUse}), began(review{Event: eventReview})
-	dead, deadQuestion, deadByHand := gone("killed", eventStop), gone("killed", eventPreToolUse), gone("other", eventReview)
-	ended := ended(review{ID: "r", outcome: outcome{Verdict: verdictAllow}})
+	before, runs := prompted(""), began(review{ID: "runs"})
+	over := ended(review{ID: "over", outcome: outcome{Verdict: verdictAllow}})
+	byHand := ended(review{ID: "h", Event: eventReview, outcome: outcome{Verdict: verdictAllow}})
 	at := now()
 	for name, test := range map[string]struct {
-		text      string
-		before    []entry // of the timeline
-		cancelled bool
-		outside   bool   // of a session
-		want      string // what is said
-		left      bool   // that a review was cancelled
-		ends      bool   // a review that was killed
+		text    string
+		before  []entry // of the timeline
+		outside bool    // of a session
+		want    string  // what is said
+		ends    bool    // the end of a review is recorded
 	}{
-		"the first":                         {text: "x"},
-		"the first by hand":                 {text: "x", outside: true},
-		"the next":                          {text: "x", before: []entry{before}},
-		"cancelled":                         {text: "x", before: []entry{before}, cancelled: true, want: cancelled},
-		"cancelled by hand":                 {text: "x", before: []entry{before}, cancelled: true, outside: true, want: cancelled},
-		"cancelled, the first":              {text: "x", cancelled: true, want: cancelled},
-		"cancelled while a review runs":     {text: "x", before: []entry{before, runs}, cancelled: true, left: true},
-		"cancelled while a question's runs": {text: "x", before: []entry{before, question}, cancelled: true, left: true},
-		"cancelled while one by hand runs":  {text: "x", before: []entry{before, byHand}, cancelled: true, want: cancelled},
-		"cancelled behind a review":         {text: "x", before: []entry{before, ended}, cancelled: true, want: cancelled},
-		"killed":                            {text: "x", before: []entry{before, dead}, want: killed, ends: true},
-		"killed while a prompt came":        {text: "x", before: []entry{before, dead, before}, want: killed, ends: true},
-		"killed, then a review":             {text: "x", before: []entry{before, dead, ended}},
-		"killed, then one by hand":          {text: "x", before: []entry{before, dead, deadByHand}, want: killed, ends: true},
-		"a killed question":                 {text: "x", before: []entry{before, deadQuestion}},
-		"a killed one by hand":              {text: "x", before: []entry{before, deadByHand}},
-		"a notification":                    {text: "<task-notification>\nx", cancelled: true, left: true},
-		"an image":                          {text: "", before: []entry{before}, cancelled: true, want: cancelled},
+		"the first":                {text: "x"},
+		"the first by hand":        {text: "x", outside: true},
+		"the next":                 {text: "x", before: []entry{before}},
+		"while a review runs":      {text: "x", before: []entry{before, runs}},
+		"behind a review":          {text: "x", before: []entry{before, over}},
+		"without an end":           {text: "x", before: []entry{before, left(eventStop)}, want: untold, ends: true},
+		"without an end, by hand":  {text: "x", before: []entry{before, left(eventStop)}, outside: true, want: untold, ends: true},
+		"and a prompt came":        {text: "x", before: []entry{before, left(eventStop), before}, want: untold, ends: true},
+		"then a review":            {text: "x", before: []entry{before, left(eventStop), over}},
+		"then one that runs":       {text: "x", before: []entry{before, left(eventStop), runs}},
+		"then one by hand":         {text: "x", before: []entry{before, left(eventStop), byHand}, want: untold, ends: true},
+		"a question's":             {text: "x", before: []entry{before, left(eventPreToolUse)}},
+		"one by hand":              {text: "x", before: []entry{before, left(eventReview)}},
+		"a notification behind it": {text: "<task-notification>\nx", before: []entry{left(eventStop)}},
+		"an image behind it":       {text: "", before: []entry{before, left(eventStop)}, want: untold, ends: true},
 	} {
 		h := testHook(t, eventPrompt)
 		h.event.Prompt = test.text
 		h.dirs.env = setEnv(h.dirs.env, projectVariable, map[bool]string{false: "/p"}[test.outside])
+		running(t, h.session, "runs")
 		for _, e := range test.before {
 			check(t, h.session.append(e.at(at)))
 		}
-		check(t, h.session.update(func(s *sessionState) { s.Count, s.Cancelled = 3, test.cancelled }))
+		check(t, h.session.update(func(s *sessionState) { s.Count = 3 }))
 		h.state, _ = h.session.readState()
 		answer, want := string(encodeJSON(h.recordPrompt(test.text))), "null"
 		if test.want != "" {
@@ -1342,10 +1343,10 @@ func TestHookPrompted(t *testing.T) {
 		} else {
 			expectIs(t, name+": the prompt", past.Prompts[len(past.Prompts)-1].Text, test.text)
 			expectIs(t, name+": the count", state.Count, 0)
+			expectIs(t, name+": told again", string(encodeJSON(h.recordPrompt(test.text))), "null")
 		}
-		expectIs(t, name+": that one was cancelled", state.Cancelled, test.left)
-		ends := slices.ContainsFunc(past.Reviews, func(r review) bool { return r.ID == "killed" && !r.Ended.IsZero() && r.Iteration == 2 })
-		expectIs(t, name+": the end of a killed one is recorded", ends, test.ends)
+		ends := slices.ContainsFunc(past.Reviews, func(r review) bool { return r.ID == "left" && !r.Ended.IsZero() && r.Iteration == 2 })
+		expectIs(t, name+": its end is recorded", ends, test.ends)
 	}
 }
 
@@ -1380,7 +1381,7 @@ func TestHookStopped(t *testing.T) {
 		if test.state == "/" {
 			check(t, os.Mkdir(h.session.stateFile(), 0o700))
 		} else {
-			check(t, h.session.update(func(s *sessionState) { s.Count, s.Cancelled = 10, true }))
+			check(t, h.session.update(func(s *sessionState) { s.Count = 10 }))
 		}
 		var found review
 		told := stderrOf(t, func() { found = h.stop() })
@@ -1401,7 +1402,6 @@ func TestHookStopped(t *testing.T) {
 			expectIn(t, name, told, say(limitSkipped, 10))
 			state, _ := h.session.readState()
 			expectIs(t, name+": counted", state.Count, 10)
-			expectIs(t, name+": that an earlier stop was cancelled", state.Cancelled, test.event != eventStop)
 		} else {
 			expectIn(t, name, told, "ccc: no review: "+test.want.err)
 		}

@@ -17,11 +17,9 @@ import (
 type sessionState struct {
 	SessionID  string    `json:"session_id"`
 	Count      int       `json:"count"`                // reviews since the last prompt, or approval of a stop
-	Enabled    mode      `json:"enabled,omitempty"`    // as its last switch left it, "" before the first
-	SwitchedAt time.Time `json:"switched_at,omitzero"` // the time of that switch
-	Cancelled  bool      `json:"cancelled,omitempty"`  // the user ended the last stop's review: see recordPrompt
+	Enabled    mode      `json:"enabled,omitempty"`    // as its last switch or launch left it, "" before the first
+	SwitchedAt time.Time `json:"switched_at,omitzero"` // the time of that
 	Provider   string    `json:"provider,omitempty"`   // of the client that ran its last hook, or noProvider
-	LaunchedAt time.Time `json:"launched_at,omitzero"` // of its last supervised launch
 	CreatedAt  time.Time `json:"created_at"`
 	UpdatedAt  time.Time `json:"updated_at"`
 }
@@ -37,20 +35,24 @@ func (m *mode) UnmarshalJSON(text []byte) error {
 var errCorrupt = errors.New("the file is corrupt")
 
 // readState returns the state of the session. Where it has none, or with an error, it returns a new one, which
-// with an error has the last switch of the timeline, and the launch that a review behind it shows. The error
-// is errCorrupt for a file that makes no sense.
+// with an error has the last switch of the timeline, or is on where a review behind it shows a launch. The error
+// is errCorrupt for a file that makes no sense. In 2.0 the launch had a member of its own.
 func (s sessionFiles) readState() (sessionState, error) {
 	fresh := sessionState{SessionID: s.id, CreatedAt: now()}
 	text, err := os.ReadFile(s.stateFile())
 	if errors.Is(err, fs.ErrNotExist) {
 		return fresh, nil
 	}
-	var state sessionState
+	var state struct {
+		sessionState
+		LaunchedAt time.Time `json:"launched_at"`
+	}
 	if err == nil && (json.Unmarshal(text, &state) != nil || state.SessionID != s.id || state.Count < 0) {
 		err = fmt.Errorf("%s: %w", s.stateFile(), errCorrupt)
 	}
 	if err == nil {
-		return state, nil
+		state.noteLaunch(state.LaunchedAt)
+		return state.sessionState, nil
 	}
 	h, _ := s.readHistory()
 	if n := len(h.Switches); n > 0 {
@@ -58,7 +60,7 @@ func (s sessionFiles) readState() (sessionState, error) {
 	}
 	isOff := fresh.Enabled == "" || fresh.Enabled == modeOff
 	if stop := h.lastStop(); isOff && stop.Begun.After(fresh.SwitchedAt) { // a launch has come in between
-		fresh.LaunchedAt = stop.Begun
+		fresh.noteLaunch(stop.Begun)
 	}
 	return fresh, err
 }
@@ -105,16 +107,18 @@ func limitUnder(limit int, blockCap string) int {
 	return min(n, limit)
 }
 
-// isSwitched reports whether a switch of the session came after its launch, and so decides.
-func (s *sessionState) isSwitched() bool {
-	return s.Enabled != "" && !s.SwitchedAt.Before(s.LaunchedAt)
+// noteLaunch switches the session on as of a supervised launch, unless it was switched since.
+func (s *sessionState) noteLaunch(at time.Time) {
+	if at.After(s.SwitchedAt) {
+		s.Enabled, s.SwitchedAt = modeOn, at
+	}
 }
 
 // modeSeen returns the mode of the session as far as its state shows: a session that was never switched has
 // a state only if it was supervised. observe is supervisor.observe of ccc.json.
 func (s *sessionState) modeSeen(observe bool) mode {
 	switch {
-	case s.isSwitched():
+	case s.Enabled != "":
 		return s.Enabled.under(observe)
 	case s.UpdatedAt.IsZero():
 		return modeOff

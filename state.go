@@ -5,6 +5,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -12,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -38,6 +40,11 @@ func (s sessionFiles) byHandFile() string        { return s.file("-review.jsonl"
 func (s sessionFiles) feedbackFile() string      { return s.file("-feedback.txt") }
 func (s sessionFiles) timelineFile() string      { return s.file("-events.jsonl") }
 
+// runningFile is the path of the file whose lock a review holds while it runs.
+func (s sessionFiles) runningFile(review string) string {
+	return s.dir.file("running-" + s.id + "-" + review)
+}
+
 // files returns all paths that a session can have: also that of a corrupt state put aside, and the temporary
 // file of a process that was killed while it wrote the state.
 func (s sessionFiles) files() []string {
@@ -62,7 +69,7 @@ func openOutput(path string) (*os.File, error) {
 // otherFiles are the patterns of the files that belong to no session. The first three are of ccc 1.1 and 1.2,
 // and stay until purge removes them.
 var otherFiles = []string{"client*.json", "background-*-settings.json", "supervisor-*-prompt",
-	"hook-invocation.log*", "state.lock", "trial", "trial-*"}
+	"hook-invocation.log*", "state.lock", "trial", "trial-*", "launch-*", "running-*"}
 
 // ownerOf returns the session that the file belongs to, "" for a file of no session. It reports whether the
 // file is ccc's.
@@ -129,7 +136,7 @@ const (
 )
 
 // sweep removes the files of a session together, once nothing was written to any of them for longer than
-// retention, each file of a trial by itself, and renames a log over logLimit. It does so once in
+// retention, each file of a trial, a launch and a review by itself, and renames a log over logLimit. It does so once in
 // sweepInterval. The time of the last sweep is that of the lock's file, which nothing else changes.
 func (d stateDir) sweep() error {
 	swept, err := os.Stat(d.lockFile())
@@ -155,7 +162,8 @@ func (d stateDir) sweep() error {
 	}
 	owned, _, err := d.owned()
 	for _, path := range owned[""] {
-		if strings.HasPrefix(path, d.trialFile("")) && !isRecent(path) {
+		kind, _, _ := strings.Cut(filepath.Base(path), "-")
+		if slices.Contains([]string{"trial", "launch", "running"}, kind) && !isRecent(path) {
 			err = errors.Join(err, removeFile(path))
 		}
 	}
@@ -211,4 +219,45 @@ func (d stateDir) purge() (removed, others int, err error) {
 		err = os.Remove(string(d))
 	}
 	return removed, others, err
+}
+
+// hold locks the file of a review until it is released, or this process ends, however: no child inherits what Go
+// opens. The file has in it on which device it lies.
+func (s sessionFiles) hold(review string) (release func(), err error) {
+	file, err := os.OpenFile(s.runningFile(review), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return func() {}, err
+	}
+	_, err = file.WriteString(deviceOf(file))
+	release = func() {
+		_ = os.Remove(file.Name())
+		file.Close()
+	}
+	return release, errors.Join(err, syscall.Flock(int(file.Fd()), syscall.LOCK_EX))
+}
+
+// isHeld reports whether a review without an end runs: it holds the lock of its file. Where locks can't tell, as
+// in a copy, where the file is another, or on a network drive without locks, the time over decides.
+func (s sessionFiles) isHeld(review string, over time.Time) bool {
+	file, err := os.Open(s.runningFile(review))
+	if errors.Is(err, fs.ErrNotExist) {
+		return false
+	}
+	if err == nil {
+		defer file.Close()
+		if device, _ := io.ReadAll(file); string(device) == deviceOf(file) {
+			err = syscall.Flock(int(file.Fd()), syscall.LOCK_SH|syscall.LOCK_NB)
+			if err == nil || errors.Is(err, syscall.EWOULDBLOCK) {
+				return err != nil
+			}
+		}
+	}
+	return time.Now().Before(over)
+}
+
+// deviceOf returns the number of the device that holds the file: in a copy it is another.
+func deviceOf(file *os.File) string {
+	var stat syscall.Stat_t
+	err := syscall.Fstat(int(file.Fd()), &stat)
+	return fmt.Sprint(stat.Dev, err)
 }

@@ -170,6 +170,7 @@ func FuzzTimeline(f *testing.F) {
 				text = append(text, line(prompted(requests[len(requests)-1]))...)
 			case code%6 == 1 && !runs:
 				verdicts, calls = append(verdicts, verdictReviewing), append(calls, 0)
+				runsOn(t, s, began(review{ID: id()}))
 				text = append(text, line(began(review{ID: id()}))...)
 			case code%6 == 2 && runs:
 				verdicts[len(verdicts)-1] = []verdict{verdictAllow, verdictBlock, verdictFailed}[code/6%3]
@@ -430,10 +431,10 @@ func TestStateSweepTimes(t *testing.T) {
 func TestStateKept(t *testing.T) {
 	s := stateDir(t.TempDir()).session("a")
 	begin := now()
-	check(t, s.update(func(state *sessionState) { state.Count, state.Cancelled = 3, true }))
+	check(t, s.update(func(state *sessionState) { state.Count = 3 }))
 	state, err := s.readState()
 	check(t, err)
-	if state.SessionID != "a" || state.Count != 3 || !state.Cancelled || state.CreatedAt.Before(begin) || state.UpdatedAt.Before(begin) || state.Enabled != "" {
+	if state.SessionID != "a" || state.Count != 3 || state.CreatedAt.Before(begin) || state.UpdatedAt.Before(begin) || state.Enabled != "" {
 		t.Errorf("%+v", state)
 	}
 	for text, wrong := range map[string]bool{`{"session_id":"a","count":0}`: false, `{"session_id":"a","count":-1}`: true, `{"session_id":"b"}`: true, `{`: true} {
@@ -474,13 +475,10 @@ func TestStateSwitched(t *testing.T) {
 		state sessionState
 		want  mode
 	}{
-		"nothing known":         {sessionState{}, modeOff},
-		"a hook has run":        {sessionState{UpdatedAt: at}, modeOn},
-		"switched off":          {sessionState{UpdatedAt: at, Enabled: modeOff, SwitchedAt: at}, modeOff},
-		"switched on":           {sessionState{Enabled: modeOn, SwitchedAt: at}, modeOn},
-		"off, launched later":   {sessionState{UpdatedAt: at, Enabled: modeOff, SwitchedAt: at, LaunchedAt: at.Add(time.Millisecond)}, modeOn},
-		"off, launched at once": {sessionState{UpdatedAt: at, Enabled: modeOff, SwitchedAt: at, LaunchedAt: at}, modeOff},
-		"off, launched before":  {sessionState{UpdatedAt: at, Enabled: modeOff, SwitchedAt: at, LaunchedAt: at.Add(-time.Millisecond)}, modeOff},
+		"nothing known":  {sessionState{}, modeOff},
+		"a hook has run": {sessionState{UpdatedAt: at}, modeOn},
+		"switched off":   {sessionState{UpdatedAt: at, Enabled: modeOff, SwitchedAt: at}, modeOff},
+		"switched on":    {sessionState{Enabled: modeOn, SwitchedAt: at}, modeOn},
 	} {
 		expectIs(t, name, test.state.modeSeen(false), test.want)
 		under := test.want // with supervisor.observe
@@ -548,6 +546,7 @@ func toldHistory(t *testing.T, s sessionFiles, lines ...entry) *history {
 	t.Helper()
 	os.Remove(s.timelineFile())
 	for _, e := range written(spaced(lines)...) {
+		runsOn(t, s, e)
 		check(t, s.append(e))
 	}
 	h, err := s.readHistory()
@@ -666,15 +665,14 @@ func TestStateUnusable(t *testing.T) {
 		lines    []entry
 		enabled  mode
 		switched int
-		launched int
 		mode     mode
 	}{
-		"nothing":                      {nil, "", 0, 0, modeOff},
-		"the last of two":              {[]entry{to(modeOff, 1), to(modeOn, 2)}, modeOn, 2, 0, modeOn},
-		"off":                          {[]entry{to(modeOn, 1), stop(2), to(modeOff, 3)}, modeOff, 3, 0, modeOff},
-		"off, then launched":           {[]entry{to(modeOff, 1), stop(2)}, modeOff, 1, 2, modeOn},
-		"launched and never switched":  {[]entry{stop(2)}, "", 0, 2, modeOn},
-		"observed, and reviewed since": {[]entry{to(modeObserve, 1), stop(2)}, modeObserve, 1, 0, modeObserve},
+		"nothing":                      {nil, "", 0, modeOff},
+		"the last of two":              {[]entry{to(modeOff, 1), to(modeOn, 2)}, modeOn, 2, modeOn},
+		"off":                          {[]entry{to(modeOn, 1), stop(2), to(modeOff, 3)}, modeOff, 3, modeOff},
+		"off, then launched":           {[]entry{to(modeOff, 1), stop(2)}, modeOn, 2, modeOn},
+		"launched and never switched":  {[]entry{stop(2)}, modeOn, 2, modeOn},
+		"observed, and reviewed since": {[]entry{to(modeObserve, 1), stop(2)}, modeObserve, 1, modeObserve},
 	} {
 		s := stateDir(t.TempDir()).session("a")
 		for _, line := range test.lines {
@@ -684,12 +682,8 @@ func TestStateUnusable(t *testing.T) {
 		state, err := s.readState()
 		expectError(t, name, err, "corrupt")
 		expectIs(t, name+": switched to", state.Enabled, test.enabled)
-		for what, is := range map[string]struct {
-			at     time.Time
-			minute int
-		}{"switched": {state.SwitchedAt, test.switched}, "launched": {state.LaunchedAt, test.launched}} {
-			expectIs(t, name+": when "+what, is.at.IsZero() && is.minute == 0 || is.at.Equal(at(is.minute)), true)
-		}
+		isAt := test.switched == 0 && state.SwitchedAt.IsZero() || state.SwitchedAt.Equal(at(test.switched))
+		expectIs(t, name+": when", isAt, true)
 		expectIs(t, name+": the mode", state.modeIn(caller{asked: "0"}), test.mode)
 	}
 }

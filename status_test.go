@@ -155,8 +155,8 @@ func TestVerdictCommand(t *testing.T) {
 		"begun":          began(review{ID: "r"}),
 		"question-begun": began(review{ID: "r", Event: eventPreToolUse}),
 		"killed":         began(review{ID: "r", Deadline: ago(time.Minute)}),
-		"late":           began(review{ID: "r", Process: selfName(), Deadline: ago(time.Second)}), // its process runs: the end is on its way
-		"slept":          began(review{ID: "r", Process: selfName(), Deadline: ago(time.Hour)}),   // a laptop slept: its time is over
+		"late":           began(review{ID: "r", Deadline: ago(time.Second)}), // it runs: the end is on its way
+		"slept":          began(review{ID: "r", Deadline: ago(time.Hour)}),   // a laptop slept: its time is over
 		"by-hand-begun":  began(review{ID: "h", Event: eventReview}),
 		"h-block":        ended(review{Event: eventReview, ID: "h", outcome: outcome{Verdict: verdictBlock, Feedback: "no"}}),
 		"r-allow":        ended(review{ID: "r", outcome: outcome{Verdict: verdictAllow}}),
@@ -186,7 +186,7 @@ func TestVerdictCommand(t *testing.T) {
 		{"prompt block question-begun", "block", 1},
 		{"prompt question-allow", "none", 3},
 		{"prompt allow begun", "reviewing", 3},
-		{"prompt allow killed", "failed", 1},
+		{"prompt allow killed", "cancelled", 3},
 		{"prompt allow late", "reviewing", 3},
 		{"prompt by-hand-begun begun r-block", "block", 1},
 		{"prompt allow by-hand-begun", "allow", 0},
@@ -209,6 +209,9 @@ func TestVerdictCommand(t *testing.T) {
 			box := newShowBox(t, 80)
 			var lines []any
 			for i, name := range strings.Fields(test.timeline) {
+				if name == "late" || name == "slept" {
+					running(t, box.stateDir().session(testSession), "r")
+				}
 				if e, isEntry := known[name].(entry); isEntry {
 					lines = append(lines, e.at(ago(time.Minute-time.Duration(i)*time.Second)))
 				} else {

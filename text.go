@@ -127,14 +127,10 @@ var (
 	// cause, advice
 	reviewFailed = words{"这次审查没能完成，Agent 的工作未经检查。\n原因：%s\n%s",
 		"There was no review, so nobody checked the agent's work. Cause: %s\n%s"}
-	earlierFailed = words{"上次审查没能完成，Agent 的工作未经检查。\n原因：%s\n%s",
-		"There was no review of the last stop, so nobody checked the agent's work. Cause: %s\n%s"}
 	adviceContinue = words{"发一条“继续”，它停下时会再审，或者运行 ccc review。\n仍不行请运行 ccc doctor，详情见 ccc log",
 		"Send \"continue\", and the agent is reviewed when it stops, or run ccc review. " +
 			"If that fails too, run ccc doctor. Details: ccc log"}
-	adviceLog    = words{"详情见 ccc log", "Details: ccc log"}
-	adviceDoctor = words{"如果再次发生，请运行 ccc doctor；详情见 ccc log",
-		"If that happens again, run ccc doctor. Details: ccc log"}
+	adviceLog     = words{"详情见 ccc log", "Details: ccc log"}
 	adviceCompact = words{"对话太长，审查者读不下：先运行 /compact，再发一条“继续”",
 		"The conversation is too long for the reviewer: run /compact first, then send \"continue\""}
 	earlierCancelled = words{"上次审查已取消（%s），Agent 的工作未经检查。", // cause
@@ -192,9 +188,8 @@ var (
 // Why there was no review, or no look at the files, in ccc's own words.
 var (
 	errSwitchedOff = errText{"审查期间监督被关闭", "supervision was switched off during the review"}
-	errUserEnded   = errText{"按了 Esc 或 Ctrl-C，或者 Claude Code 退出了",
-		"Esc or Ctrl-C was pressed, or Claude Code exited"}
-	errKilled      = errText{"审查期间 ccc 被强行结束", "ccc was killed during the review"}
+	errUserEnded   = errText{"按了 Esc 或 Ctrl-C，Claude Code 退出了，或者 ccc 被强行结束",
+		"Esc or Ctrl-C was pressed, Claude Code exited, or ccc was killed"}
 	errNoResult    = errText{"审查者没有给出结果就结束了", "the reviewer ended without a result"}
 	errNoCount     = errText{"计数无法保存，只审查第一次停下", "without a count only the first stop is reviewed"}
 	errNoVerdict   = errText{"审查者没有给出判定", "the reviewer gave no verdict"}

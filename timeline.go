@@ -61,9 +61,7 @@ type review struct {
 	Begun     time.Time `json:"begun"`                    // in both lines
 	Observed  bool      `json:"observed,omitempty"`       // the agent stops, whatever the verdict
 
-	// ccc's process: number, start and machine. If it has gone before the end, the review was killed.
-	Process  string    `json:"process,omitempty"`
-	Deadline time.Time `json:"deadline,omitzero"` // when its time is up: decides where no process can be seen
+	Deadline time.Time `json:"deadline,omitzero"` // when its time is up: decides where locks can't tell
 
 	Requests     []string `json:"requests,omitempty"`      // the user's that the reviewer gets, each cut
 	LastMessage  string   `json:"last_message,omitempty"`  // the agent's, cut
@@ -92,7 +90,7 @@ const (
 	verdictAllow     verdict = "allow"     // the agent may stop
 	verdictFailed    verdict = "failed"    // no review took place
 	verdictLimit     verdict = "limit"     // the request had used up its reviews
-	verdictCancelled verdict = "cancelled" // the user ended the review
+	verdictCancelled verdict = "cancelled" // ended by the user, with its client, or by a kill of ccc
 	verdictReviewing verdict = "reviewing" // it is not known yet; never recorded
 )
 
@@ -195,6 +193,7 @@ type history struct {
 	Prompts  []prompt
 	Switches []switched
 	Reviews  []review // as they began
+	session  sessionFiles
 	project  string
 	limit    int       // how many reviews a request has
 	updated  time.Time // the last line's
@@ -210,7 +209,7 @@ func (s sessionFiles) readHistory() (*history, error) {
 // openHistory returns the history of the session, of which nothing is read yet. It gets what change makes of
 // each line.
 func (s sessionFiles) openHistory(change func(entry) entry) *history {
-	h := &history{file: lineReader{path: s.timelineFile()}}
+	h := &history{session: s, file: lineReader{path: s.timelineFile()}}
 	h.file.lines.line = func(line []byte) {
 		if e, ok := parseEntry(line); ok {
 			h.add(change(e))
@@ -230,26 +229,20 @@ func (h *history) read() error {
 // takes termGrace, killPatience and pipePatience to end what the review has started.
 const endingTime = 5
 
-// settle gives the reviews without an end their verdict as of now: one runs, or was killed.
+// settle gives the reviews without an end their verdict as of now: one runs, or has ended without a verdict.
 func (h *history) settle() {
 	for i := range h.Reviews {
-		r := &h.Reviews[i]
-		if !r.Ended.IsZero() {
-			continue
-		}
-		isOver := time.Now().After(r.Deadline.Add(endingTime * time.Second))
-		if isVisible(r.Process) { // the deadline of a review may pass while a laptop sleeps
-			isOver = !isRunning(r.Process)
-		}
-		r.Verdict = verdictReviewing
-		if isOver {
-			r.Verdict, r.Error = verdictFailed, errKilled.Error()
+		if r := &h.Reviews[i]; r.Ended.IsZero() {
+			over := r.Deadline.Add(endingTime * time.Second)
+			if r.Verdict = verdictReviewing; !h.session.isHeld(r.ID, over) {
+				r.Verdict, r.Error = verdictCancelled, errUserEnded.Error()
+			}
 		}
 	}
 }
 
-// wasKilled reports whether the review has no end, and its process is gone.
-func (r review) wasKilled() bool { return r.Ended.IsZero() && r.Verdict == verdictFailed }
+// isAbandoned reports whether the review has no end, and does not run any more.
+func (r review) isAbandoned() bool { return r.Ended.IsZero() && r.Verdict == verdictCancelled }
 
 // review returns the review with that id, nil for none.
 func (h *history) review(id string) *review {
@@ -257,12 +250,6 @@ func (h *history) review(id string) *review {
 		return &h.Reviews[i]
 	}
 	return nil
-}
-
-// isRunning reports whether the process runs that processInfo named so.
-func isRunning(name string) bool {
-	_, p := processInfo(processNumber(name))
-	return name != "" && p.name == name
 }
 
 // add adds the next line.
