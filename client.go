@@ -45,7 +45,7 @@ func (d dirs) callerNow(claims bool) (c caller, err error) {
 		client, err = d.state.claim(token, c.pid)
 	}
 	if c.isOthers = client != c.pid; c.isOthers {
-		c.isHelper = strings.HasPrefix(d.env.get("CLAUDE_CODE_ENTRYPOINT"), "sdk-")
+		c.isHelper = strings.HasPrefix(d.env.get(entrypointVariable), "sdk-")
 	} else {
 		c.launched = time.UnixMilli(launched).UTC()
 	}

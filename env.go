@@ -34,6 +34,7 @@ const (
 	projectVariable    = "CLAUDE_PROJECT_DIR"     // for hooks, by Claude Code: where the session was started
 	toolVariable       = "CLAUDECODE"             // for what Claude Code's tools and hooks start, by it
 	clientVariable     = "CLAUDE_PID"             // for the same, by it: its process
+	entrypointVariable = "CLAUDE_CODE_ENTRYPOINT" // for the same, by it: cli where a user sits before it, or sdk-...
 	sessionVariable    = "CLAUDE_CODE_SESSION_ID" // for what Claude Code's tools start, by it
 	urlVariable        = "ANTHROPIC_BASE_URL"
 	tokenVariable      = "ANTHROPIC_AUTH_TOKEN"

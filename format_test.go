@@ -211,6 +211,9 @@ func TestFormat(t *testing.T) {
 	for i := range reflect.TypeFor[entry]().NumField() { // a line for each of its members
 		line := entry{Time: now(), Project: "/p"}
 		fill(reflect.ValueOf(&line).Elem().Field(i))
+		if line.Subagents != nil { // a member beside that one
+			line.Unreviewed = unreviewedYet
+		}
 		text += string(encodeJSON(line)) + "\n"
 	}
 	box.timelineOf("whole", text)

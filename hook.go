@@ -100,7 +100,32 @@ func answerEvent(env environ, state string) (decision any, err error) {
 	if on == nil || on.isQuestion && h.present() == modeObserve { // a question would only wait for its review
 		return nil, nil
 	}
+	if answer := h.deferStop(); answer != nil {
+		return answer, nil
+	}
 	return h.stop().decide(d.inSession()), nil
+}
+
+// deferStop returns the answer to a stop of an interactive session at which subagents still work, nil for any
+// other: it is reviewed when they have ended, which wakes the session. Where the same ones worked at the last such
+// stop, one may hang.
+func (h *hook) deferStop() any {
+	ids := h.event.subagents()
+	isInteractive := h.dirs.env.get(entrypointVariable) == "cli"
+	if !h.event.occasion().isStop || !isInteractive || len(ids) == 0 {
+		return nil
+	}
+	past, err := h.session.readHistory()
+	h.warn("reading the timeline", err)
+	if slices.Equal(ids, past.awaited) {
+		return nil
+	}
+	h.record(entry{Unreviewed: unreviewedYet, Subagents: ids})
+	if h.lost != nil { // the next one would be deferred, too
+		return nil
+	}
+	h.log("stop not reviewed", unreviewedYet, len(ids))
+	return systemMessage(say(deferred))
 }
 
 // newHook returns the hook for an event in the project d.here, with its caller and the session's state.
@@ -333,7 +358,7 @@ func (h *hook) introduce() any {
 
 // recordPrompt records a prompt of the user's, also one that a /loop submits for them, from which on the
 // reviews are counted anew. It is answered where the user does not know yet that nobody has judged the last
-// stop: its review has no end, which is recorded now.
+// stop: its review has no end, which is recorded now, or it waited for subagents.
 func (h *hook) recordPrompt(text string) any {
 	if h.event.isWake() {
 		return nil
@@ -350,6 +375,9 @@ func (h *hook) recordPrompt(text string) any {
 		h.logEnd(last)
 		h.warn("removing a lock", removeFile(h.session.runningFile(last.ID)))
 		return systemMessage(say(earlierCancelled, last.Error))
+	}
+	if past.isAwaited {
+		return systemMessage(say(earlierDeferred))
 	}
 	if h.lost != nil {
 		return systemMessage(say(notRecorded, h.lost))

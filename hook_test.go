@@ -1017,3 +1017,71 @@ func TestPromptElsewhere(t *testing.T) {
 	box.hook(box.event(eventPrompt, fmt.Sprintf(`"prompt":"fix it","cwd":%q`, side)))
 	expectIn(t, "the timeline", box.read(eventsPath), fmt.Sprintf(`"worktree":%q`, side))
 }
+
+// A stop of an interactive session at which subagents work is not reviewed yet, which is told and in the log; one with the same
+// ones at work is, as one of them may hang. The next prompt tells it where no stop came behind.
+func TestDeferred(t *testing.T) {
+	tasks := func(list ...string) string {
+		return `"background_tasks":[` + strings.Join(list, ",") + "]"
+	}
+	task := func(id, kind, status string) string {
+		return fmt.Sprintf(`{"id":%q,"type":%q,"status":%q,"description":"x"}`, id, kind, status)
+	}
+	one, two, flow := task("a1", "subagent", "running"), task("b2", "subagent", "running"), task("w3", "workflow", "running")
+	const defers, reviews, prompts, tells = "deferred", "reviewed", "prompt", "told"
+	for name, steps := range map[string][][2]string{
+		"one":                      {{tasks(one), defers}, {tasks(), reviews}, {prompts, ""}},
+		"a workflow":               {{tasks(flow), defers}, {tasks(), reviews}},
+		"two":                      {{tasks(one, two), defers}, {tasks(two), defers}, {tasks(), reviews}},
+		"one behind another":       {{tasks(one), defers}, {tasks(two), defers}, {tasks(two), reviews}},
+		"one that hangs":           {{tasks(one), defers}, {tasks(one), reviews}, {tasks(one), reviews}},
+		"in another order":         {{tasks(one, two), defers}, {tasks(two, one), reviews}},
+		"no stop behind it":        {{tasks(one), defers}, {prompts, tells}, {prompts, ""}},
+		"none but a question":      {{tasks(one), defers}, {"a question", ""}, {prompts, tells}},
+		"ended, by its status":     {{tasks(task("a1", "subagent", "completed")), reviews}},
+		"a shell":                  {{tasks(task("s1", "shell", "running")), reviews}},
+		"a teammate, a monitor":    {{tasks(task("t1", "teammate", "running"), task("m1", "monitor", "running")), reviews}},
+		"a shell beside":           {{tasks(task("s1", "shell", "running"), one), defers}},
+		"-p":                       {{tasks(one), reviews}},
+		"not recorded":             {{tasks(one), reviews}},
+		"observed":                 {{"/supervisor observe", "kept"}, {tasks(one), defers}},
+		"off":                      {{"/supervisor off", "kept"}, {tasks(one), ""}},
+		"what is no list of tasks": {{`"background_tasks":[7,{"type":"subagent","status":7}]`, reviews}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			box := newHookBox(t)
+			box.inSession()
+			if name == "-p" {
+				box.vars = append(box.vars, "CLAUDE_CODE_ENTRYPOINT=sdk-cli")
+			}
+			if name == "not recorded" {
+				box.write(eventsPath+"/x", 0o600, "")
+			}
+			for i, step := range steps {
+				got := ""
+				switch {
+				case step[0] == prompts:
+					got = box.submit("go on").stdout
+				case strings.HasPrefix(step[0], "/"):
+					got = box.submit(step[0]).stdout
+				case step[0] == "a question":
+					box.hook(box.event(eventPreToolUse, asked))
+				default:
+					got = box.stop(step[0]).stdout
+				}
+				marks := map[string]string{defers: "子 Agent 还在工作，这次停下先不审查", reviews: blockNotYet[:len(blockNotYet)-2], tells: earlierDeferred.zh, "kept": `"decision":"block"`}
+				expectIn(t, fmt.Sprint(i, ": ", step), got, marks[step[1]])
+				expectIs(t, fmt.Sprint(i, ": an answer"), got != "", step[1] != "")
+			}
+			deferredStops := 0
+			for _, step := range steps {
+				if step[1] == defers {
+					deferredStops++
+				}
+			}
+			if name != "not recorded" {
+				expectIs(t, "the log", strings.Count(box.run(10*time.Second, "", "ccc", "log", testSession).stdout, subagentsWork.zh), deferredStops)
+			}
+		})
+	}
+}

@@ -230,7 +230,11 @@ func (s *story) writeEntry(e entry) {
 			s.writeStep(*e.Step, of, e.Time)
 		}
 	case e.Unreviewed != "":
-		s.writeTitle(e.Time, "", say(onlyWords))
+		why := onlyWords
+		if e.Unreviewed == unreviewedYet {
+			why = subagentsWork
+		}
+		s.writeTitle(e.Time, "", say(why))
 	case e.Review.Ended.IsZero():
 		s.ended[e.Review.ID] = false
 		s.writeTitleOf(s.history.review(e.Review.ID), e.Time)

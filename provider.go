@@ -39,7 +39,7 @@ func withoutLaunch(env []string) []string {
 // session's own provider, whose values env has already. The error names a ${NAME} of p that is not set, or
 // that a launch has dropped or filled with a value of the session's provider.
 func reviewerEnv(env []string, p *provider) ([]string, error) {
-	env = setEnv(env, toolVariable, "", "CLAUDE_CODE_ENTRYPOINT", "", "CLAUDE_CODE_CHILD_SESSION", "",
+	env = setEnv(env, toolVariable, "", entrypointVariable, "", "CLAUDE_CODE_CHILD_SESSION", "",
 		sessionVariable, "", reviewerVariable, "1", advisorVariable, "1")
 	env = slices.DeleteFunc(env, func(entry string) bool {
 		return strings.HasPrefix(entry, "CLAUDE_CODE_MESSAGING_")
@@ -238,7 +238,7 @@ func checkScrubbed(sources []settingsSource, env []string) error {
 func withoutRefusedKey(d dirs, env []string) []string {
 	key := lookupEnv(env, keyVariable)
 	ofProvider := lookupEnv(env, providerVariable) != ""
-	isInteractive := lookupEnv(env, "CLAUDE_CODE_ENTRYPOINT") == "cli"
+	isInteractive := lookupEnv(env, entrypointVariable) == "cli"
 	if key == "" || ofProvider || !isInteractive || accountSource(d).allows(key) {
 		return env
 	}

@@ -135,6 +135,10 @@ var (
 		"The conversation is too long for the reviewer: run /compact first, then send \"continue\""}
 	earlierCancelled = words{"上次审查已取消（%s），Agent 的工作未经检查。", // cause
 		"The last review was cancelled (%s): nobody checked the agent's work."}
+	deferred = words{"子 Agent 还在工作，这次停下先不审查。\n等它们都结束，Agent 再停下时审查。",
+		"Subagents are still at work: this stop is not reviewed, but the one when they have ended."}
+	earlierDeferred = words{"上次停下时子 Agent 还在工作，那次停下没有审查。",
+		"Subagents were at work at the last stop, so it was not reviewed."}
 	questionUnreviewed = words{"这个提问没能审查，直接交给了你。\n原因：%s\n详情见 ccc log", // cause
 		"This question went to you without a review. Cause: %s\nDetails: ccc log"}
 	// Above the questions, and below them.
@@ -284,7 +288,8 @@ var (
 		"the reviewer gave no verdict: what it said is the feedback"}
 	unreadableVerdict = words{"审查者没有给出能读取的判定，反馈是默认的",
 		"the reviewer gave no verdict that can be read: the feedback is the default one"}
-	onlyWords = words{"没有审查：Agent 只说话、没动手（review: \"work\"）", // a stop
+	subagentsWork = words{"还没审查：子 Agent 还在工作", "Not reviewed yet: subagents are at work"} // a stop
+	onlyWords     = words{"没有审查：Agent 只说话、没动手（review: \"work\"）",                         // a stop
 		"Not reviewed: the agent has only talked (review: \"work\")"}
 	exitedWith     = words{"退出码 %d", "exit %d"}
 	questionPassed = words{"问题直接交给用户", "The question went to the user without a review"}

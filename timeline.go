@@ -34,8 +34,12 @@ type entry struct {
 	Switch     *switched `json:"switch,omitempty"`     // see switched
 	Review     *review   `json:"review,omitempty"`     // see review
 	Step       *step     `json:"step,omitempty"`       // see step
-	Unreviewed string    `json:"unreviewed,omitempty"` // work: the agent had only talked
+	Unreviewed string    `json:"unreviewed,omitempty"` // work: the agent had only talked; or subagents
+	Subagents  []string  `json:"subagents,omitempty"`  // of the latter: the ids of those that worked on
 }
+
+// unreviewedYet is why a stop at which subagents worked was not reviewed.
+const unreviewedYet = "subagents"
 
 // A prompt is one that the user submitted, or Claude Code for them at a time that they have set.
 type prompt struct {
@@ -190,14 +194,16 @@ func parseEntry(line []byte) (e entry, ok bool) {
 
 // A history is what a session's timeline holds.
 type history struct {
-	Prompts  []prompt
-	Switches []switched
-	Reviews  []review // as they began
-	session  sessionFiles
-	project  string
-	limit    int       // how many reviews a request has
-	updated  time.Time // the last line's
-	file     lineReader
+	Prompts   []prompt
+	Switches  []switched
+	Reviews   []review // as they began
+	awaited   []string // the subagents that worked at the last stop which was not reviewed for them
+	isAwaited bool     // no prompt and no stop came behind that one
+	session   sessionFiles
+	project   string
+	limit     int       // how many reviews a request has
+	updated   time.Time // the last line's
+	file      lineReader
 }
 
 // readHistory reads the session's timeline. With an error the history has what could be read.
@@ -258,7 +264,12 @@ func (h *history) add(e entry) {
 	if e.Time.After(h.updated) {
 		h.updated = e.Time
 	}
+	if e.Prompt != nil || e.Unreviewed != "" || e.Review != nil && e.Review.occasion().isStop {
+		h.isAwaited = e.Unreviewed == unreviewedYet
+	}
 	switch {
+	case e.Unreviewed == unreviewedYet:
+		h.awaited = e.Subagents
 	case e.Prompt != nil:
 		e.Prompt.at = e.Time
 		h.Prompts = append(h.Prompts, *e.Prompt)
