@@ -26,7 +26,7 @@ func TestRealClientNested(t *testing.T) {
 	command := `SESSION=$(ls ../home/.claude/ccc | sed -n 's/^supervisor-\(.*\)-events.jsonl$/\1/p'); (` +
 		strings.Join(ways, "; ") + `; for p in '/supervisor on' '/supervisor NESTED task'; do claude -p --resume "$SESSION" "$p" >>refused.txt; done) </dev/null >nested.txt 2>&1; ` +
 		`(nohup claude -p --resume "$SESSION" 'NESTED words' </dev/null >left.txt 2>&1 &); ` + waits
-	for variant, shim := range map[string]string{"plain": "", "wrapped": "CLAUDE \"$@\"\nexit $?\n",
+	for variant, shim := range map[string]string{"plain": "", "prefixed": "", "wrapped": "CLAUDE \"$@\"\nexit $?\n",
 		"sandboxed": "[ -z \"$INSIDE\" ] || exec CLAUDE \"$@\"\nINSIDE=1 exec bwrap --bind / / --dev-bind /dev /dev --proc /proc --unshare-pid --die-with-parent -- CLAUDE \"$@\"\n"} {
 		t.Run(variant, func(t *testing.T) {
 			on := forNewest
@@ -46,6 +46,10 @@ func TestRealClientNested(t *testing.T) {
 				box.write("../work/SUPERVISOR.md", 0o600, "STRICT")
 				box.repository()
 				box.write("../work/.git/hooks/pre-commit", 0o700, "#!/bin/sh\nclaude -p 'NESTED words'\n")
+				if variant == "prefixed" { // a shell that stays between the client and its hooks and tools
+					box.write("prefix", 0o700, "#!/bin/sh\n/bin/sh -c \"$*\"\nexit $?\n")
+					box.vars = append(box.vars, "CLAUDE_CODE_SHELL_PREFIX="+filepath.Join(box.home, "prefix"))
+				}
 				if shim != "" {
 					box.claudeIs(strings.ReplaceAll(shim, "CLAUDE", client.path))
 				}

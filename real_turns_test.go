@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"image"
 	"image/png"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -112,5 +113,75 @@ func TestRealClientPastedPicture(t *testing.T) {
 		if !bytes.Contains(api.requests("review")[0].Body, []byte(`"type":"image"`)) {
 			t.Error("the reviewer does not have the picture")
 		}
+	})
+}
+
+// A stop at which subagents work is not reviewed yet: that of their end is, of one, of two at once, of one that fails or that the
+// user stops. Where one hangs the next stop is reviewed, and the prompt before it tells that the last was not.
+func TestRealClientSubagents(t *testing.T) {
+	forClients(t, nil, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
+		box.answering(func(r apiRequest) apiReply {
+			last := r.last("user")
+			_, name, isStart := strings.Cut(last[strings.LastIndex(last, "\n")+1:], "start ")
+			switch {
+			case r.Kind == "review":
+				return replyVerdict(true, "")
+			case strings.Contains(last, "ends: f") && !strings.Contains(last, "task-notification"):
+				return replyError(400, "invalid_request_error", "it fails")
+			case strings.Contains(last, "be the subagent "):
+				_, name, _ := strings.Cut(last, "be the subagent ")
+				return bash("until [ -e end-" + name[:1] + " ]; do sleep 0.1; done; echo ends: " + name[:1])
+			case isStart:
+				tool := "Task"
+				if slices.Contains(r.Tools, "Agent") {
+					tool = "Agent"
+				}
+				return replyTool(tool, fmt.Sprintf(`{"description":"look","prompt":"be the subagent %s","subagent_type":"general-purpose","run_in_background":true}`, name))
+			}
+			return replyText("my words")
+		})
+		tty := box.start("--permission-mode", "bypassPermissions")
+		deferrals, verdicts := 0, 0
+		expect := func(what string, moreDeferrals, moreVerdicts int) {
+			t.Helper()
+			deferrals, verdicts = deferrals+moreDeferrals, verdicts+moreVerdicts
+			tty.waitUntil(what, 60*time.Second, func(string) bool {
+				return strings.Count(box.log(), " stop not reviewed ") == deferrals && strings.Count(box.log(), " review ended ") == verdicts
+			})
+		}
+		ends := func(name string) { box.write("../work/end-"+name, 0o600, "") }
+		tty.prompt("start a")
+		expect("one", 1, 0)
+		tty.waitFor("这次停下先不审查", 30*time.Second)
+		ends("a")
+		expect("its end", 0, 1)
+		tty.prompt("start b")
+		expect("the first of two", 1, 0)
+		tty.prompt("start c")
+		tty.waitFor("上次停下时子 Agent 还在工作", 30*time.Second)
+		expect("two", 1, 0)
+		ends("b")
+		expect("the end of one", 1, 0)
+		ends("c")
+		expect("the end of both", 0, 1)
+		tty.prompt("start d")
+		expect("one that hangs", 1, 0)
+		tty.prompt("go on")
+		expect("beside it", 0, 1)
+		ends("d")
+		expect("its end", 0, 1)
+		tty.prompt("start f")
+		expect("one that fails", 1, 0)
+		ends("f")
+		expect("its end", 0, 1)
+		tty.prompt("start g")
+		expect("one that the user stops", 1, 0)
+		tty.keys("C-x", "C-k")
+		tty.waitUntil("its end", 60*time.Second, func(screen string) bool {
+			if strings.Contains(screen, "again to stop") {
+				tty.keys("C-x", "C-k")
+			}
+			return strings.Count(box.log(), " review ended ") == verdicts+1
+		})
 	})
 }

@@ -234,3 +234,15 @@ func TestLastBytes(t *testing.T) {
 		expectIs(t, most, lastBytes("a长z", most), want)
 	}
 }
+
+// A review that runs is seen to run from in a copy, too, where its lock can't be seen: until its deadline.
+func TestTryReviewRuns(t *testing.T) {
+	box := newHookBox(t)
+	needCopy(t, box)
+	running(t, box.stateDir().session(testSession), "r")
+	for left, want := range map[time.Duration]string{time.Hour: `"verdict":"reviewing"`, -time.Hour: `"verdict":"cancelled"`} {
+		box.timelineOf(testSession, prompted("x").in(box.work), began(review{ID: "r", Deadline: ago(-left)}).in(box.work))
+		expectIn(t, "ccc status outside", box.run(10*time.Second, "", "ccc", "status", "--json").stdout, `"verdict":"reviewing"`)
+		expectIn(t, "ccc status in a copy", box.run(60*time.Second, "", "ccc", "try", "ccc status --json").stdout, want)
+	}
+}
