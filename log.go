@@ -336,8 +336,7 @@ func (s *story) writeFact(lead words, text string) {
 // writeEnd writes what became of a stop or a question.
 func (s *story) writeEnd(r *review) {
 	isApproved, isLimit := r.Verdict == verdictAllow, r.Verdict == verdictLimit
-	title, result := r.titleAndResult()
-	s.writeTitle(r.lastTime(), title, s.paint(verdictColour(r.Verdict), result))
+	s.writeTitle(r.lastTime(), r.reviewTitle(), s.paint(verdictColour(r.Verdict), oneLine(r.verdictName())))
 	s.writeFact(words{}, r.reviewSpending())
 	if isLimit { // it had no begin
 		s.writeOccasion(r)

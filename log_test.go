@@ -539,7 +539,7 @@ func TestLogEnds(t *testing.T) {
 	}
 	byHand := end(verdictFailed, func(r *review) { r.Event, r.Iteration, r.Feedback = eventReview, 0, "" })
 	box.timelineOf(testSession, byHand)
-	expectIn(t, "by hand, not reviewed", box.ccc("log", testSession), "\n03:04:00 No review\n    reason   why\n")
+	expectIn(t, "by hand, not reviewed", box.ccc("log", testSession), "\n03:04:00 Review: not reviewed\n    reason   why\n")
 }
 
 // Why there was no look, why there was no copy, and the rules, are told where they change, and told again where they change back.

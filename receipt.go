@@ -155,22 +155,9 @@ func (r review) reviewSpending() string {
 	return joined(r.reviewPrice(), used, cache)
 }
 
-// titleAndResult returns the review's title, and its verdict in a word. Of a failed one without a number the
-// result is both.
-func (r review) titleAndResult() (title, result string) {
-	if r.Verdict == verdictFailed && r.Iteration == 0 {
-		return "", say(titleNone)
-	}
-	return r.reviewTitle(), oneLine(r.verdictName())
-}
-
 // receiptHead is the review's title and verdict, time and cost.
 func (r review) receiptHead() string {
-	title, head := r.titleAndResult()
-	if title != "" {
-		head = say(titleAndWord, title, head)
-	}
-	return joined(head, r.reviewPrice())
+	return joined(say(titleAndWord, r.reviewTitle(), oneLine(r.verdictName())), r.reviewPrice())
 }
 
 // hasLooked reports whether the reviewer has read a file or run a command.

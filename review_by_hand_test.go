@@ -237,7 +237,7 @@ func TestByHandSays(t *testing.T) {
 	elsewhere.Dir = box.home
 	got = box.finish(elsewhere, 30*time.Second)
 	expectIs(t, "exit code from elsewhere", got.code, 4)
-	expectIn(t, "from elsewhere", got.stdout, "No review\nsettings override the provider b, or send it what is yours:\n     "+box.work+"/.claude/settings.json: env.ANTHROPIC_MODEL\n")
+	expectIn(t, "from elsewhere", got.stdout, "Review: not reviewed\nsettings override the provider b, or send it what is yours:\n     "+box.work+"/.claude/settings.json: env.ANTHROPIC_MODEL\n")
 	box.write(".claude/ccc.json", 0o600, `{"x":1}`)
 	expectIn(t, "a broken ccc.json", review(4).stderr, "ccc.json")
 }
@@ -352,7 +352,7 @@ func TestByHand(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	box.reviews(fails("API Error: 529"))
-	if got := expect(4, "[SUPERVISOR] No review · "); strings.Count(got.stdout, "529") != 1 || strings.Contains(got.stderr, "no review") {
+	if got := expect(4, "[SUPERVISOR] Review: not reviewed · "); strings.Count(got.stdout, "529") != 1 || strings.Contains(got.stderr, "no review") {
 		t.Errorf("the reason is not told once: %+v", got)
 	}
 	// It does not run beside another review of that session.

@@ -247,7 +247,7 @@ func TestVerdictReasons(t *testing.T) {
 		"approved": {[]entry{end(verdictAllow, "", "")},
 			"Review 2/3: approved 3m ago; there is no git repository, so the verdict alone counts, until the next prompt"},
 		"sent back":    {[]entry{end(verdictBlock, "add tests", "")}, "Review 2/3: sent back 3m ago: add tests"},
-		"not reviewed": {[]entry{end(verdictFailed, "", "overloaded")}, "No review 3m ago: overloaded"},
+		"not reviewed": {[]entry{end(verdictFailed, "", "overloaded")}, "Review 2/3: not reviewed 3m ago: overloaded"},
 		"cancelled":    {[]entry{end(verdictCancelled, "", "Esc")}, "Review 2/3: cancelled 3m ago: Esc"},
 		"the limit": {[]entry{end(verdictBlock, "add tests", ""), end(verdictLimit, "", "")},
 			atLimit + "\nThe last feedback is still open: add tests"},

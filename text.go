@@ -276,7 +276,6 @@ var (
 		modeOn: {"监督已打开", "Supervision switched on"}, modeOff: {"监督已关闭", "Supervision switched off"},
 		modeObserve: {"监督改为旁观", "Supervision switched to observing"}}
 	titleReview       = words{"审查", "Review"}
-	titleNone         = words{"审查未完成", "No review"}
 	titleQuestion     = words{"提问审查", "Review of a question"}
 	tokensUsed        = words{"token：未命中缓存 %s，命中 %s，输出 %s", "tokens: %s new, %s cached, %s out"}
 	agentsCache       = words{"提示缓存：沿用 Agent 的", "prompt cache: the agent's"}
@@ -350,17 +349,19 @@ var (
 		"The agent is still working: what there is so far is reviewed"}
 )
 
-// Receipts, ccc verdict.
+// Receipts.
 var (
-	titleAndWord    = words{"%s：%s", "%s: %s"} // what was reviewed, and its verdict
-	moreRuns        = words{"次运行未列出", "more run"}
-	receiptRead     = words{"只读了文件，没有运行命令", "only files were read, nothing was run"}
-	receiptRefused  = words{"审查者的调用都被 Claude Code 拒绝", "Claude Code refused all its calls"}
-	receiptNothing  = words{"只看了对话", "only the conversation was read"}
-	receiptChange   = words{"只看了对话和改动", "only the conversation and the changes were read"}
-	receiptNoCopy   = words{"没有在副本里运行命令", "nothing was run in a copy"}
-	receiptNoRun    = words{"没有运行命令", "nothing was run"}
-	shownOnTerminal = words{"输出在终端上，没有记录", "it went to the terminal and is not recorded"}
+	titleAndWord   = words{"%s：%s", "%s: %s"} // what was reviewed, and its verdict
+	moreRuns       = words{"次运行未列出", "more run"}
+	receiptRead    = words{"只读了文件，没有运行命令", "only files were read, nothing was run"}
+	receiptRefused = words{"审查者的调用都被 Claude Code 拒绝", "Claude Code refused all its calls"}
+	receiptNothing = words{"只看了对话", "only the conversation was read"}
+	receiptChange  = words{"只看了对话和改动", "only the conversation and the changes were read"}
+	receiptNoCopy  = words{"没有在副本里运行命令", "nothing was run in a copy"}
+	receiptNoRun   = words{"没有运行命令", "nothing was run"}
+	// receiptNoRun or receiptNoCopy
+	receiptLacksCopy = words{"%s：这里建不了副本（ccc doctor）", "%s: no copy can be made here (ccc doctor)"}
+	shownOnTerminal  = words{"输出在终端上，没有记录", "it went to the terminal and is not recorded"}
 )
 
 // ccc verdict, and what has become of the files since an approval.
@@ -375,8 +376,6 @@ var (
 	notCompared  = words{"之后有没有改动无从得知：%s", "whether anything has changed since can't be told: %s"}
 	verdictAlone = words{"%s，只看判定本身，到下一条消息为止", "%s, so the verdict alone counts, until the next prompt"}
 	approvedBut  = words{"通过了，但%s", "approved, but %s"}
-
-	noReviewThen = words{"审查未完成（%s）：%s", "No review %s: %s"} // how long ago, why
 	reviewRuns   = words{"%s 正在进行，已 %s", "%s has been running for %s"}
 	newerRequest = words{"之后用户又有新的要求，还没有审查过。", "A newer request has not been judged yet."}
 	newUntracked = words{"审查时还没有、git 也没有跟踪的新文件（不会被推送）：%s",
@@ -384,6 +383,4 @@ var (
 	verdictAdvice = words{"怎么办：ccc review 审查现在的内容；git push --no-verify 跳过检查",
 		"What to do: ccc review judges what is here now; git push --no-verify skips this check"}
 	nobodyHere = words{"这个工作树里还没有审查过任何会话：%s", "No session has been reviewed in this working tree: %s"}
-	// receiptNoRun or receiptNoCopy
-	receiptLacksCopy = words{"%s：这里建不了副本（ccc doctor）", "%s: no copy can be made here (ccc doctor)"}
 )

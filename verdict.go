@@ -119,14 +119,12 @@ func (s sessionReview) reasonLines(a answer) (lines []string) {
 		}
 	case verdictReviewing:
 		return []string{say(reviewRuns, s.reviewTitle(), runningSince(s.Begun))}
-	case verdictFailed:
-		lines = append(lines, say(noReviewThen, when, a.why))
 	case verdictLimit:
 		lines = append(lines, say(withReason, say(limitReached, count(s.Limit, reviews)), when))
 		if open := s.history.openFeedback(); open != "" {
 			lines = append(lines, say(feedbackStillOpen, open))
 		}
-	case verdictBlock, verdictCancelled:
+	case verdictBlock, verdictFailed, verdictCancelled:
 		lines = append(lines, say(verdictWhy, head, a.why))
 	default: // a timeline may hold any word
 		lines = append(lines, head)
