@@ -128,7 +128,7 @@ func playPage(t *testing.T, page, locale string) {
 				expectIn(t, line, box.submit(strings.TrimSpace(line)).stdout, `"decision":"block"`)
 				box.vars = vars
 			}
-		case "json", "console": // TestPageJSON; the picture of a session
+		case "json": // TestPageJSON
 		default:
 			t.Errorf("%s has a block of %q that nothing runs", page, block.kind)
 		}
@@ -242,9 +242,6 @@ func TestPages(t *testing.T) {
 	t.Parallel()
 	quoted := func(page string) (texts []string) { // without comments, prompts, and what goes into files
 		for _, block := range blocksOf(t, page) {
-			if block.kind == "console" {
-				continue
-			}
 			text := regexp.MustCompile(`(?ms)(<<'EOF'[^\n]*\n).*?^EOF$`).ReplaceAllString(block.text, "$1")
 			isFirst := page == pages[0][0] || page == pages[0][1]                    // whose commands are not to be pasted at once
 			if block.kind == "sh" && trailingComment.MatchString(text) && !isFirst { // in zsh it is arguments

@@ -594,10 +594,9 @@ func TestHistory(t *testing.T) {
 	expectIs(t, "an id that is none", h.review(""), nil)
 }
 
-// Lines of others, as of ccc 1.x, count for nothing.
+// Lines of others count for nothing.
 func TestHistoryOfOthers(t *testing.T) {
 	s := stateDir(t.TempDir()).session("a")
-	// What is no record counts for nothing.
 	others := `{"time":"2030-01-01T00:00:00Z","project":"/old","max_iterations":3}` + "\n" + `{"kind":7,"project":"/old"}` + "\nnone\n" +
 		`{"time":"2026-11-25T10:00:00Z","project":"/old","kind":"prompt","prompt":"fix it"}` + "\n" +
 		`{"time":"2026-11-25T10:00:00Z","project":"/old","kind":"end","review":"a","event":"Stop","verdict":"block"}`
