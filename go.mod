@@ -1,3 +1,3 @@
-module ccc/v2
+module ccc/v3
 
 go 1.24
