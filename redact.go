@@ -30,9 +30,9 @@ var secretName = lazyRegexp(`(?i)(?:TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|APIK
 	`(?:^|_)(?:KEY|PASS|PAT|AUTH|COOKIE|DSN|WEBHOOK|SECRET_KEY_BASE))_?[0-9]*$`)
 
 // secretForms matches what is a secret by its form: private keys, whose end a text that was cut may lack, and
-// the ten best-known tokens, as their services document them: GitHub, npm, Hugging Face, GitLab, Slack, Google,
-// Stripe, AWS, a JWT, and sk- of OpenAI, Anthropic and others. Before sk- there is no letter (task-...), but
-// for \n as JSON writes it, or the end of a colour.
+// the ten best-known tokens, as their services document them: GitHub, npm, Hugging Face, GitLab, Slack,
+// Google, Stripe, AWS, a JWT, and sk- of OpenAI, Anthropic and others. Before sk- there is no letter
+// (task-...), but for \n as JSON writes it, or the end of a colour.
 const secretForms = `(?s:-----BEGIN [A-Z ]*PRIVATE KEY[A-Z ]*-----(?:\s|\\n).*?` +
 	`(?:-----END [A-Z ]*PRIVATE KEY[A-Z ]*-----|\z))|` +
 	`(?:gh[a-z]_|npm_|hf_)[A-Za-z0-9]{20,}|(?:github_pat_|glpat-|xox[a-z]-|AIza)[\w-]{20,}|` +
@@ -50,7 +50,8 @@ func newRedactor(env []string) func(string) string {
 			values = append(values, regexp.QuoteMeta(value))
 		}
 	}
-	slices.SortFunc(values, func(a, b string) int { return cmp.Compare(len(b), len(a)) }) // one may begin another
+	longerFirst := func(a, b string) int { return cmp.Compare(len(b), len(a)) } // one may begin another
+	slices.SortFunc(values, longerFirst)
 	secret := regexp.MustCompile(strings.Join(append(values, secretForms), "|"))
 	return func(text string) string { return secret.ReplaceAllString(text, "${1}"+masked) }
 }

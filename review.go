@@ -198,7 +198,7 @@ func (s *supervision) endReview(r review, err error) review {
 		s.release()
 	}
 	s.warn("reading the timeline", s.past.read())
-	if recorded := s.past.review(r.ID); recorded != nil { // what ccc try has recorded is known from there alone
+	if recorded := s.past.review(r.ID); recorded != nil { // what ccc try has recorded is known from there
 		r.did = recorded.did
 	}
 	if !isUntold {
@@ -303,7 +303,7 @@ func (s *supervision) plan(
 		}
 	}
 	ofSession := s.hasSessionsProvider()
-	if ofSession { // another does not know the session's model, and a fork may have another (2.1.280, 2.1.332)
+	if ofSession { // another does not know its model, and a fork may have another (2.1.280, 2.1.332)
 		c.config.Model = cmp.Or(c.config.Model, request.model)
 	}
 	c.shares = sharesCache(s.config, request, s.past, s.launched() && ofSession, s.dirs.env)

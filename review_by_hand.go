@@ -161,7 +161,8 @@ func (s *supervision) providerByHand(flag, model string) (name string, err error
 	return name, nil
 }
 
-// lacksLogin reports whether the review failed for want of a login, by Claude Code's words (2.1.280, 2.1.332).
+// lacksLogin reports whether the review failed for want of a login, in Claude Code's words (2.1.280 to
+// 2.1.332).
 func (r review) lacksLogin() bool {
 	isSaid := func(words string) bool { return strings.Contains(r.Error, words) }
 	return slices.ContainsFunc([]string{"/login", "API key", "authenticat", "API Error: 401"}, isSaid)

@@ -351,7 +351,7 @@ var (
 
 // Receipts.
 var (
-	titleAndWord   = words{"%s：%s", "%s: %s"} // what was reviewed, and its verdict
+	titleAndWord   = words{"%s：%s", "%s: %s"} // what was reviewed, and its verdict; that, and why
 	moreRuns       = words{"次运行未列出", "more run"}
 	receiptRead    = words{"只读了文件，没有运行命令", "only files were read, nothing was run"}
 	receiptRefused = words{"审查者的调用都被 Claude Code 拒绝", "Claude Code refused all its calls"}
@@ -368,7 +368,6 @@ var (
 var (
 	verdictHead    = words{"%s：%s（%s）", "%s: %s %s"} // which review, its verdict, how long ago
 	approvedHead   = words{"%s；%s", "%s; %s"}        // that, and one of the next five, as behind approvedBut
-	verdictWhy     = words{"%s：%s", "%s: %s"}        // the head of another, and the feedback or the error
 	nothingChanged = words{"之后没有改动", "nothing has changed since"}
 	changedSince   = words{"之后有改动：%s", "changed since: %s"}
 	manyChanged    = words{"之后有改动（超过 %d 个路径，没有记录是哪些）",

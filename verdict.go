@@ -55,8 +55,8 @@ func (s sessionReview) isTakenBack() bool {
 	return s.Seen.Repository == "" && s.Begun.Before(s.history.lastPrompt())
 }
 
-// stops returns the reviews that count as a stop: of the session that the operand names, else of the tree that
-// holds d.here, of all sessions, as they ended. A session that can't be read may be the newest: an error.
+// stops returns the reviews that count as a stop: of the session that the operand names, else of all sessions
+// in the tree that holds d.here, as they ended. A session that can't be read may be the newest: an error.
 func (d dirs) stops(operands []string) (stops []sessionReview, err error) {
 	here := treeOf(d.here)
 	ids, err := d.state.sessions()
@@ -125,7 +125,7 @@ func (s sessionReview) reasonLines(a answer) (lines []string) {
 			lines = append(lines, say(feedbackStillOpen, open))
 		}
 	case verdictBlock, verdictFailed, verdictCancelled:
-		lines = append(lines, say(verdictWhy, head, a.why))
+		lines = append(lines, say(titleAndWord, head, a.why))
 	default: // a timeline may hold any word
 		lines = append(lines, head)
 	}
