@@ -269,6 +269,7 @@ func TestCount(t *testing.T) {
 		"refused refused refused '<task-notification>\n<task-id>x</task-id>' approved": "1 2 3 -",
 		"refused refused refused '<cross-session-message from=\"x\">stop</cross-session-message>' refused": "1 2 3 -",
 		"refused refused refused 'Background agent \"x\" was stopped by the user.' refused":                "1 2 3 -",
+		"refused refused refused '2 background agents were stopped by the user: \"x\", \"y\".' refused":    "1 2 3 -",
 		"refused refused refused '/supervisor status' refused":                                             "1 2 3 -",
 		"refused refused refused '/supervisor off' '/supervisor on' refused":                               "1 2 3 -",
 	} {
@@ -771,7 +772,9 @@ func TestEventLastWords(t *testing.T) {
 	}
 	for prompt, want := range map[string]bool{"": false, "fix it": false, "<task-notification>\nx": true, " ": true,
 		"<cross-session-message from=\"b\">hi</cross-session-message>": true, `Background agent "x" was stopped by the user.`: true,
-		`Background agent "x" was stopped by the user. Why?`: false, "x was stopped by the user.": false} {
+		`Background agent "x" was stopped by the user. Why?`: false, "x was stopped by the user.": false,
+		`2 background agents were stopped by the user: "x", "y".`: true, `1 background task was stopped by the user: "x".`: true,
+		"The 2 background agents were stopped by the user: why?": false} {
 		expectIs(t, prompt, (&hookEvent{Prompt: prompt}).isWake(), want)
 	}
 }

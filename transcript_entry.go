@@ -204,6 +204,11 @@ const (
 	noResponse   = "No response requested." // the whole of the agent's answer
 )
 
+// agentsStopped matches what Claude Code submits once the user has stopped the agents in the background: of one,
+// and of several (2.1.280, 2.1.332), also those that it calls tasks or has only interrupted.
+var agentsStopped = lazyRegexp(`(?s)^(?:Background agent ".*" was stopped by the user\.$|` +
+	`[0-9]+ background (?:agent|task)s? (?:was|were) (?:stopped|interrupted) by the user\b)`)
+
 // isUsers reports whether a text can be the user's own, not Claude Code's, another session's, or a command
 // run in the client.
 func isUsers(text string) bool {
@@ -211,8 +216,7 @@ func isUsers(text string) bool {
 	starts := []string{"<task-notification>", "<system-reminder>", "<bash-input>", "<bash-stdout>",
 		"<bash-stderr>", "<cross-session-message", localCommand, interruption, chat}
 	isStart := func(start string) bool { return strings.HasPrefix(text, start) }
-	isStopped := isStart("Background agent ") && strings.HasSuffix(text, " was stopped by the user.")
-	return text != "" && !isStopped && !slices.ContainsFunc(starts, isStart)
+	return text != "" && !agentsStopped().MatchString(text) && !slices.ContainsFunc(starts, isStart)
 }
 
 // tagged returns what is between <tag> and </tag> in a text that begins with a tag of a command, else "".
