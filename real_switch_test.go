@@ -212,12 +212,12 @@ func TestRealClientWorkInterrupted(t *testing.T) {
 	})
 }
 
-// A forked session says at its start that it is supervised, as any other does (source fork).
+// A forked session says at its start that it is supervised, as any other does (source fork), and its stops are reviewed.
 func TestRealClientForked(t *testing.T) {
 	forClients(t, approvedSession, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
 		expectRun(t, box, box.run(60*time.Second, "", "ccc", "--supervisor", "-p", "x"), "done", verdictAllow)
-		tty := box.start("--continue", "--fork-session")
-		tty.waitFor("本会话受监督", 60*time.Second)
-		expectIn(t, "the log", box.log(), "event=SessionStart")
+		tty := box.start("--resume", box.onlySession(), "--fork-session") // --continue takes no session of -p
+		tty.waitFor("SessionStart:fork says: [SUPERVISOR] 本会话受监督", 60*time.Second)
+		tty.submits("more", "done", 2)
 	})
 }
