@@ -248,21 +248,24 @@ func (box *sandbox) awaitCancelled() {
 	await(box.t, func() string { return box.run(10*time.Second, "", "ccc", "status", "--json").stdout }, `"verdict":"cancelled"`)
 }
 
-// awaitOnly waits until of a review nothing runs but a process with that command line, and ends that.
+// awaitOnly waits until of a review nothing runs but what that command has put into the background, and ends that.
 func (box *sandbox) awaitOnly(command string, within time.Duration) {
 	box.t.Helper()
 	for deadline := time.Now().Add(within); ; time.Sleep(20 * time.Millisecond) {
+		var only []int
 		var others []string
-		only := 0
 		for _, process := range box.processes() {
-			if pid, line, _ := strings.Cut(process, " "); line == command {
-				only, _ = strconv.Atoi(pid)
+			pid, line, _ := strings.Cut(process, " ")
+			if number, _ := strconv.Atoi(pid); strings.HasSuffix(line, command) {
+				only = append(only, number)
 			} else if strings.Contains(line, "--fork-session") || strings.Contains(line, "sleep 30") {
 				others = append(others, process)
 			}
 		}
-		if len(others) == 0 && only > 0 {
-			check(box.t, syscall.Kill(only, syscall.SIGKILL))
+		if len(others) == 0 && len(only) > 0 {
+			for _, pid := range only {
+				_ = syscall.Kill(pid, syscall.SIGKILL)
+			}
 			return
 		}
 		if time.Now().After(deadline) {
