@@ -1,176 +1,403 @@
 package main
 
-// Which change a review judges: where it begins, and which paths it has. Each error is on the side of more.
+// The change that a review judges: what differs between two trees, the working tree as it was where the
+// change begins, and as it is now; and that as the reviewer reads it, in fences that nothing in it can end.
+// Nothing is written into the repository.
 
 import (
-	"cmp"
 	"context"
 	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
+	"unicode/utf8"
 )
 
-// A changeStart is what the history has of the place where a change begins.
-type changeStart struct {
-	look               // of the review that approved, or at the first prompt; zero where there is none
-	at       time.Time // when that was
-	approved bool      // a review approved there
-	behind   look      // at the first prompt behind that approval
+// How long git may take for a review and for ccc verdict, and at a prompt, which the user waits for.
+var reviewLookPatience, promptLookPatience = 5 * time.Second, time.Second
+
+// Of what git does not track a look leaves out files of more than largeFile bytes. With more than
+// untrackedFiles of the others, or more than untrackedBytes in them, there is none.
+const largeFile, untrackedFiles, untrackedBytes = 10 << 20, 10_000, 100 << 20
+
+// A lookout runs git with an index of its own and the objects that ccc keeps of the working tree.
+type lookout struct {
+	gitRunner
+	own       string   // ccc's state directory, where it is in the working tree: no part of any look
+	scope     []string // the pathspec that leaves it out
+	untracked []string
+	leftOut   map[words][]string // by what is said of them
+	end       func()             // must be called
 }
 
-// changeStart returns where the session's change in the working tree t starts: at its last approval there,
-// else at the first prompt of its conversation, whose first request was at started, as the transcript has it.
-// One that began earlier than promptTimeout before the first prompt on record began without ccc.
-func (h *history) changeStart(t tree, started string) (s changeStart) {
-	for _, r := range h.Reviews {
-		if r.Seen.tree == t && r.approves() {
-			s = changeStart{look: r.Seen, at: r.Begun, approved: true}
-		}
+// look takes a look at the working tree. isWhole also finds out in which submodules there are changes.
+func (p place) look(ctx context.Context, patience time.Duration, isWhole bool) (l look, o *lookout) {
+	g, end := gitIn(ctx, patience, p.tree, p.env)
+	l, o = look{tree: p.tree, at: now()}, &lookout{gitRunner: g, leftOut: map[words][]string{}}
+	l.Head, l.Branch = o.head()
+	dir, err := o.open(p)
+	o.end = func() { end(); removeTree(dir) }
+	if err == nil {
+		err = o.stage(isWhole)
 	}
-	i := slices.IndexFunc(h.Prompts, func(p prompt) bool { return p.at.After(s.at) })
-	if s.approved {
-		if i >= 0 {
-			s.behind = h.Prompts[i].Seen
-		}
-		return s
+	if err == nil {
+		l.TreeID, err = o.output("write-tree", "--missing-ok")
 	}
-	began, err := time.Parse(time.RFC3339, started)
-	if i >= 0 && (err != nil || began.After(h.Prompts[i].at.Add(-promptTimeout))) {
-		return changeStart{look: h.Prompts[i].Seen, at: h.Prompts[i].at}
+	if err != nil {
+		l.Unseen = oneLine(err.Error())
 	}
-	return changeStart{at: began}
+	return l, o
 }
 
-// The paths of a change, in the order in which they are shown.
-const (
-	groupSession = iota // the session's
-	groupSettled        // what lay so already at the first prompt behind the last approval
-	groupRemote         // what a remote has got since
-)
+// open prepares index and objects. It returns the directory of the index, which is gone behind the look; what
+// killed looks have left, a later one removes.
+func (o *lookout) open(p place) (dir string, err error) {
+	if state := resolved(string(p.dir)); inside(state, p.Top) && state != p.Top {
+		o.own, _ = filepath.Rel(p.Top, state)
+		o.scope = []string{"--", ":(top)", ":(top,exclude,literal)" + o.own}
+	}
+	if err := os.MkdirAll(p.objects(), 0o700); err != nil {
+		return "", err
+	}
+	entries, _ := os.ReadDir(p.objects())
+	for _, entry := range entries {
+		info, err := entry.Info()
+		if err == nil && strings.HasPrefix(entry.Name(), "look-") && time.Since(info.ModTime()) > time.Hour {
+			removeTree(filepath.Join(p.objects(), entry.Name()))
+		}
+	}
+	if dir, err = os.MkdirTemp(p.objects(), "look-"); err != nil {
+		return "", err
+	}
+	index := filepath.Join(dir, "index")
+	o.lookEnv = []string{"GIT_INDEX_FILE=" + index, "GIT_OBJECT_DIRECTORY=" + p.objects(),
+		alternatesVariable + "=" + alternate(filepath.Join(p.Repository, "objects"))}
+	return dir, copyIndex(filepath.Join(p.gitDir(), "index"), index)
+}
+
+// alternatesVariable lists directories of objects that git reads, too; alternate is one of them.
+const alternatesVariable = "GIT_ALTERNATE_OBJECT_DIRECTORIES"
+
+func alternate(dir string) string {
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(dir) + `"`
+}
+
+// copyIndex copies the index of a working tree, if it has one. By its time git finds the files that
+// may have changed since without another size.
+func copyIndex(from, to string) error {
+	info, err := os.Stat(from)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	var text []byte
+	if err == nil {
+		text, err = os.ReadFile(from)
+	}
+	if err == nil {
+		err = os.WriteFile(to, text, 0o600)
+	}
+	if err == nil {
+		err = os.Chtimes(to, time.Time{}, info.ModTime())
+	}
+	return err
+}
+
+// stage adds to the index what `git add -A` would, but for what a look leaves out. In two steps, so that what
+// git does not track is listed once.
+func (o *lookout) stage(isWhole bool) error {
+	err := o.run("", io.Discard, append([]string{"add", "-u", "--sparse", "--ignore-errors"}, o.scope...)...)
+	failed := gitError{}
+	isPartial := errors.As(err, &failed) && failed.code == 1 // it could not read a file
+	if err != nil && !isPartial {
+		return err
+	}
+	others, err := o.lines("", "ls-files", "--others", "--exclude-standard")
+	if err != nil {
+		return err
+	}
+	size := int64(0)
+	for _, name := range others {
+		path := filepath.Join(o.tree.Top, unquoted(name))
+		info, err := os.Lstat(path)
+		switch {
+		case err != nil || o.own != "" && inside(unquoted(name), o.own): // gone meanwhile, or ccc's
+		case info.IsDir():
+			o.leaveOut(changesNested, name)
+		case info.Size() > largeFile:
+			o.leaveOut(changesLarge, name)
+		case info.Mode().IsRegular() && syscall.Access(path, mayRead) != nil:
+			o.leaveOut(changesUnread, name)
+		default:
+			o.untracked, size = append(o.untracked, name), size+info.Size()
+		}
+		if len(o.untracked) > untrackedFiles || size > untrackedBytes {
+			return errors.New(say(tooMuchUntracked, untrackedFiles, untrackedBytes>>20))
+		}
+	}
+	if len(o.untracked) > 0 {
+		add := []string{"update-index", "--add", "--remove", "--replace", "--stdin"}
+		err = o.run(strings.Join(o.untracked, "\n")+"\n", io.Discard, add...)
+	}
+	_, none := os.Stat(filepath.Join(o.tree.Top, ".gitmodules")) // asking costs a fifth of a look
+	if err != nil || !isPartial && (!isWhole || none != nil) {
+		return err
+	}
+	still := append([]string{"diff-files", "--raw", "--ignore-submodules=none"}, o.scope...)
+	lines, err := o.lines("", still...)
+	for _, line := range lines {
+		fields, name, _ := strings.Cut(line, "\t")
+		if strings.HasPrefix(fields, ":160000") {
+			o.leaveOut(changesDirty, name)
+		} else if isPartial {
+			o.leaveOut(changesUnread, name)
+		}
+	}
+	return err
+}
+
+const mayRead = 4 // for access(2)
+
+func (o *lookout) leaveOut(why words, path string) { o.leftOut[why] = append(o.leftOut[why], path) }
 
 // A changedPath is a path of a change.
 type changedPath struct {
 	name   string // as git quotes it
-	letter string // A, M or D
-	group  int
-	before bool // it had changes when the change began
-	gone   bool // these are gone: it is as in the commit where the change begins
+	letter string // git's
+	isMain bool   // it is as on the remote's main branch
 }
 
 // A judgedChange is what a review judges.
 type judgedChange struct {
-	look                   // Unseen is why the change is not known
-	how         string     // a key of changeBegins: by what its beginning is known
-	base        string     // the commit there, with which git compares; "" is the empty tree
-	differed    pathStates // these paths differed from it already when the change began
-	byHand      bool       // the user has asked for the review
-	paths       []changedPath
-	uncommitted []string // of these
-	left        []string // what had changes when the change began, and is as it was: no part of it
-	nested      []string // repositories inside that are left out
-	dirty       []string // submodules with changes that are not committed
-	shown       string   // its diff, as much of it as a request shows
-	rest        string   // the paths that shown does not show whole
+	look                        // now; Unseen is why the change is not known
+	from     begin              // where it begins
+	base     string             // the tree or commit that is compared with
+	isOlder  bool               // no look shows what lay there: some of it may be older
+	byHand   bool               // the user has asked for the review
+	paths    []changedPath      // those as on the remote's main branch last
+	others   []openBegin        // changes of other sessions that are in it
+	leftOut  map[words][]string // see lookout
+	below    []string           // outside git: the repositories in the directory
+	shown    string             // its diff, as much of it as a request shows
+	rest     string             // the paths that shown does not show whole
+	sessions stateDir           // which has the timelines of the others
 }
 
-// takeChange looks at the working tree around dir, and returns its change in the session with that history.
-// For started see changeStart.
-func takeChange(
-	ctx context.Context, dir string, env []string, past *history, started string,
-) (c judgedChange) {
-	c.tree = treeOf(dir)
-	if c.Repository == "" {
-		return c
-	}
-	g, end := gitIn(ctx, reviewLookPatience, c.tree, env)
-	defer end()
-	start := past.changeStart(c.tree, started)
-	var s *snapshot
-	var err error
-	if c.look, s, err = g.look(start.Head, start.behind.Head); err != nil {
-		return c
-	}
-	defer s.remove()
-	c.nested, c.dirty = s.nested, s.dirty
-	c.begin(s, start)
-	if err := c.fill(s, start); err != nil {
-		c.Unseen = oneLine(err.Error())
-	}
-	return c
-}
-
-// begin sets where the change begins. Without a look that can be compared it is the
-// commit that was checked out then, and where HEAD's log does not have that, the merge base of HEAD and the
-// look's.
-func (c *judgedChange) begin(s *snapshot, start changeStart) {
-	isThere := s.known[start.Head] != ""
-	if start.tree == c.tree && start.isWhole() && (isThere || start.Head == "") {
-		c.how, c.base, c.differed = sinceRequest, start.Head, start.Paths
-		if start.approved {
-			c.how = sinceReview
+// compare fills in what differs from where the change begins. Where the objects of that are gone it is its
+// commit, else an empty tree.
+func (c *judgedChange) compare(o *lookout) (err error) {
+	nothing, err := o.output("hash-object", "-t", "tree", "/dev/null")
+	for _, base := range []string{c.from.Tree, c.from.Commit, nothing} {
+		if base == "" {
+			continue
 		}
-		return
+		c.base, c.isOlder = base, base != c.from.Tree
+		if c.paths, err = o.changedPaths(base, c.TreeID); err == nil {
+			c.shown, c.rest, err = o.diff(base, c.TreeID, c.paths)
+		}
+		if err == nil {
+			break
+		}
 	}
-	c.how = sinceCommit
-	if commit := s.headAt(start.at); commit != "" {
-		there, _ := s.commits(commit)
-		c.base = there[commit]
-	}
-	if c.base == "" && isThere && c.Head != "" {
-		c.base, _ = s.output("merge-base", "HEAD", start.Head)
-	}
-}
-
-// fill adds what the snapshot shows of the change that starts at start.
-func (c *judgedChange) fill(s *snapshot, start changeStart) error {
-	list, err := s.differences(c.base)
-	d, diffErr := s.diff(c.base)
-	if err := errors.Join(err, diffErr); err != nil {
+	if err != nil {
 		return err
 	}
-	shared := s.onRemotes(c.base, c.Head, s.known["MERGE_HEAD"])
-	changed := c.differed.changedTo(list, c.Top)
-	var sinceBehind map[string]string // what has changed since that prompt; nil where it is not known
-	if start.behind.tree == c.tree && start.behind.isWhole() {
-		if list, err := s.differences(start.behind.Head); err == nil {
-			sinceBehind = start.behind.Paths.changedTo(list, c.Top)
-		}
-	}
-	groups := map[string]int{}
-	for path, is := range changed {
-		p := changedPath{name: path, letter: "M", before: c.differed.has(path), gone: !list.has(path)}
-		was := list[path][0]
-		if p.gone {
-			was = c.differed[path][1]
-		}
-		if is == "" {
-			p.letter = "D"
-		} else if was == "" {
-			p.letter = "A"
-		}
-		_, isSince := sinceBehind[path]
-		switch {
-		case s.isFromRemote(path, c.base, shared):
-			p.group = groupRemote
-		case sinceBehind != nil && !isSince:
-			p.group = groupSettled
-		}
-		c.paths, groups[path] = append(c.paths, p), p.group
-		if s.lists[c.Head].has(path) {
-			c.uncommitted = append(c.uncommitted, path)
-		}
-	}
-	for path := range c.differed {
-		if _, is := changed[path]; !is && list.has(path) {
-			c.left = append(c.left, path)
-		}
-	}
-	slices.Sort(c.uncommitted)
-	slices.Sort(c.left)
-	slices.SortFunc(c.paths, func(a, b changedPath) int {
-		return cmp.Or(a.group-b.group, strings.Compare(a.name, b.name))
-	})
-	c.shown, c.rest = d.cut(groups)
+	c.paths = slices.DeleteFunc(c.paths, func(p changedPath) bool { return p.letter == "" })
+	slices.SortStableFunc(c.paths, func(a, b changedPath) int { return rank(a.isMain) - rank(b.isMain) })
 	return nil
+}
+
+func rank(isLast bool) int {
+	if isLast {
+		return 1
+	}
+	return 0
+}
+
+// diffFlags keep a diff from depending on what the user has set, and from renames.
+var diffFlags = []string{"diff", "--no-renames", "-O/dev/null", "--no-ext-diff", "--no-textconv",
+	"--no-color", "--no-relative", "--submodule=short", "--ignore-submodules=none", "--src-prefix=a/", "--dst-prefix=b/"}
+
+// changedPaths returns the paths in which two trees differ, the second one the look's, in git's order. One
+// that is no part of a change has no letter: it lies on the disk still, and HEAD does not have it. It is
+// ignored by now, or left out.
+func (o *lookout) changedPaths(from, to string) (paths []changedPath, err error) {
+	lines, err := o.differing("--name-status", from, to)
+	main, _ := o.output("rev-parse", "-q", "--verify", "refs/remotes/origin/HEAD^{tree}")
+	var unlike []string
+	if main != "" && len(lines) > 0 {
+		unlike, err = o.differing("--name-only", main, to)
+	}
+	isUnlike := map[string]bool{}
+	for _, path := range unlike {
+		isUnlike[path] = true
+	}
+	for _, line := range lines {
+		letter, name, _ := strings.Cut(line, "\t")
+		_, gone := os.Lstat(filepath.Join(o.tree.Top, unquoted(name)))
+		if letter == "D" && gone == nil && o.run("", io.Discard, "cat-file", "-e", "HEAD:"+unquoted(name)) != nil {
+			letter = ""
+		}
+		paths = append(paths, changedPath{name, letter, main != "" && !isUnlike[name]})
+	}
+	return paths, err
+}
+
+// differing returns what git says of the paths in which two trees differ.
+func (o *lookout) differing(how, from, to string) ([]string, error) {
+	return o.lines("", slices.Concat(diffFlags, []string{how, from, to}, o.scope)...)
+}
+
+// diffLimit is in characters, of all that a request shows; diffKept in bytes, of all that is held. listLimit
+// is how many paths a request lists.
+const diffLimit, diffKept, listLimit = 12_000, 8 << 20, 200
+
+// A fileDiff is the difference of one path.
+type fileDiff struct {
+	changedPath
+	text           string // as far as a request could show it
+	isCut          bool
+	added, removed int // lines
+}
+
+// diff returns the diff of two trees, at most diffLimit characters of it, and names the files that it
+// does not show whole. paths are those in which they differ, in git's order. Small files come first, so that most are
+// shown whole, and those as on the remote's main branch last.
+func (o *lookout) diff(from, to string, paths []changedPath) (shown, rest string, err error) {
+	files, at, head, kept, inHunks := make([]fileDiff, len(paths)), -1, "", 0, false
+	add := func(line []byte) {
+		text := strings.ToValidUTF8(string(line[:min(len(line), 4*diffLimit)]), "\uFFFD")
+		if strings.HasPrefix(text, "diff --git ") {
+			if inHunks = false; text != head { // a file whose type has changed comes twice
+				at, head = at+1, text
+			}
+		}
+		f := &files[min(max(at, 0), len(files)-1)]
+		inHunks = inHunks || strings.HasPrefix(text, "@@ ")
+		isAdded, isRemoved := strings.HasPrefix(text, "+"), strings.HasPrefix(text, "-")
+		switch {
+		case strings.HasPrefix(text, "index "), !inHunks && (isAdded || isRemoved): // they repeat the name
+			return
+		case isAdded:
+			f.added++
+		case isRemoved:
+			f.removed++
+		case strings.HasPrefix(text, "Binary files "):
+			f.isCut = true
+		}
+		if len(f.text) >= 4*diffLimit || kept > diffKept {
+			f.isCut = true
+			return
+		}
+		f.text, kept = f.text+text, kept+len(text)
+	}
+	lines := &lineWriter{line: add, dropped: func(error) { files[at].isCut = true }}
+	if len(paths) > 0 {
+		args := append([]string{"-c", "core.quotePath=false"}, diffFlags...)
+		err = o.run("", lines, append(append(args, from, to), o.scope...)...)
+	}
+	for i := range files {
+		files[i].changedPath = paths[i]
+	}
+	slices.SortStableFunc(files, func(a, b fileDiff) int {
+		if a.isMain != b.isMain {
+			return rank(a.isMain) - rank(b.isMain)
+		}
+		return len(a.text) - len(b.text)
+	})
+	var names []string
+	left := diffLimit
+	for _, f := range files {
+		if f.letter == "" {
+			continue
+		}
+		text := f.text
+		if runes := []rune(text); len(runes) > left {
+			text, f.isCut = string(runes[:left]), true
+		}
+		shown += text
+		if left -= utf8.RuneCountInString(text); f.isCut {
+			shown = strings.TrimSuffix(shown, "\n") + "\n"
+			names = append(names, fmt.Sprintf("%s (+%d -%d)", shownPath(f.name), f.added, f.removed))
+		}
+	}
+	return shown, clip(strings.Join(names, say(listComma)), 3000), err
+}
+
+// listedPaths returns the first paths of the change, each as git quotes it, behind its letter.
+func (c judgedChange) listedPaths() (names []string) {
+	for _, p := range c.paths[:min(listLimit, len(c.paths))] {
+		names = append(names, p.letter+" "+p.name)
+	}
+	return names
+}
+
+// changeText is the change in words, "" where there is none to tell of.
+func (c judgedChange) changeText() string {
+	switch {
+	case c.Repository == "" && len(c.below) > 0:
+		return say(changesBelow, pathNames(c.below))
+	case c.Repository == "":
+		return ""
+	case c.Unseen != "":
+		return say(changesUnknown, c.Unseen)
+	}
+	parts := []string{say(changesBegin)}
+	if c.isOlder {
+		base := c.base[:12]
+		if c.base != c.from.Commit {
+			base = say(changesFromNothing)
+		}
+		parts[0] = say(changesMayBeOlder, base)
+	}
+	if c.byHand {
+		parts = append(parts, say(changesByHand))
+	}
+	for _, other := range c.others[:min(3, len(c.others))] {
+		h, _ := c.sessions.session(other.Session).readHistory()
+		parts = append(parts, say(changesOfOther, other.Session, clock(other.Put),
+			clip(oneLine(h.newestRequest()), 300), cutMiddle(h.openFeedback(), 2000)))
+	}
+	parts = append(parts, c.pathLists()...)
+	whys := []struct{ text words }{{changesNested}, {changesDirty}, {changesLarge}, {changesUnread}}
+	for _, named := range whys {
+		if paths := c.leftOut[named.text]; len(paths) > 0 {
+			parts = append(parts, say(named.text, pathNames(paths)))
+		}
+	}
+	if c.shown != "" {
+		parts = append(parts, say(changesDiff, c.base[:12], c.TreeID[:12], c.Top)+"\n"+fenced("diff", c.shown))
+	}
+	if c.rest != "" {
+		parts = append(parts, say(changesRest, c.rest))
+	}
+	return strings.Join(parts, "\n\n")
+}
+
+// pathLists returns the paths behind git's letters: those as on the remote's main branch in a list of their
+// own.
+func (c judgedChange) pathLists() (lists []string) {
+	if len(c.paths) == 0 {
+		return []string{say(changesNone)}
+	}
+	lines := map[bool][]string{}
+	for _, p := range c.paths[:min(listLimit, len(c.paths))] {
+		lines[p.isMain] = append(lines[p.isMain], p.letter+" "+shownPath(p.name))
+	}
+	if more := len(c.paths) - listLimit; more > 0 {
+		isMain := c.paths[listLimit-1].isMain
+		lines[isMain] = append(lines[isMain], fmt.Sprintf("... (+%d)", more))
+	}
+	if len(lines[false]) > 0 {
+		lists = append(lists, fenced("", strings.Join(lines[false], "\n")))
+	}
+	if len(lines[true]) > 0 {
+		lists = append(lists, say(changesMain)+"\n\n"+fenced("", strings.Join(lines[true], "\n")))
+	}
+	return lists
 }

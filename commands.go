@@ -47,7 +47,7 @@ func commands() []subcommand {
 				{"--json", "", "the verdict, for programs"}},
 			codes: []string{"0 approved", "1 not approved", "2 no such session",
 				"3 approved, but files changed meanwhile or git can't tell", "4 no review", "130 interrupted"}},
-		{name: "verdict", operands: "[SESSION]", run: inProject(showVerdict), group: "Evidence",
+		{name: "verdict", run: inProject(showVerdict), group: "Evidence",
 			brief: "print the last verdict, for scripts",
 			codes: []string{"0 allow", "1 block, failed, limit", "3 none, reviewing, cancelled, changed",
 				"2 no such session, or it can't be told"}},

@@ -1,10 +1,11 @@
 package main
 
-// Git is only asked: nothing here writes into a repository, and nothing of the user's runs but the filters
-// of a `git add`. Paths stay as git quotes them until somebody reads them.
+// Working trees, and how git is run there: nothing here writes into a repository, and nothing of the user's
+// runs but the filters of a `git add`. Paths stay as git quotes them until somebody reads them.
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -84,12 +85,12 @@ func (d dirs) isOfProject(start string) bool {
 }
 
 // A gitRunner runs git in a working tree, without writing into the repository: it takes no optional lock, and
-// no hook and no file system monitor runs.
+// no hook and no file system monitor runs. Nothing is fetched.
 type gitRunner struct {
-	ctx         context.Context
-	tree        tree
-	env         []string
-	snapshotEnv []string // variables that name the index and the object directory of a snapshot
+	ctx     context.Context
+	tree    tree
+	env     []string
+	lookEnv []string // variables that name the index and the objects of a look
 }
 
 // gitIn returns what runs git in the working tree t, for as long as patience. end must be called.
@@ -99,14 +100,21 @@ func gitIn(ctx context.Context, patience time.Duration, t tree, env []string) (g
 }
 
 // gitFlags keep git from running anything of the user's but the filters of a `git add`, from warning, and
-// from trusting less than a file's whole stat. Objects are thrown away: they are neither compressed nor
-// synced (with a file of 300 MB a look takes 3.8 s, else 10).
+// from trusting less than a file's whole stat. Objects are not synced: one that is lost costs a look.
 var gitFlags = []string{
 	"-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "core.splitIndex=false",
 	"-c", "core.trustctime=true", "-c", "core.checkStat=default", "-c", "core.safecrlf=false",
-	"-c", "core.looseCompression=0", "-c", "core.fsync=none", "-c", "core.quotePath=true",
+	"-c", "core.looseCompression=1", "-c", "core.fsync=none", "-c", "core.quotePath=true",
 	"-c", "diff.suppressBlankEmpty=false",
 }
+
+// A gitError is git's complaint, on one line, behind which it ended with that code.
+type gitError struct {
+	code int
+	text string
+}
+
+func (e gitError) Error() string { return e.text }
 
 // output runs git and returns the first line of what it prints.
 func (g gitRunner) output(args ...string) (string, error) {
@@ -125,7 +133,7 @@ func (g gitRunner) lines(stdin string, args ...string) ([]string, error) {
 }
 
 // run runs git in the working tree, without the variables by which a git hook gets repository and index. The
-// error is git's complaints on one line, or why g.ctx ended.
+// error is a gitError, or why git could not be run to its end.
 func (g gitRunner) run(stdin string, out io.Writer, args ...string) error {
 	cmd := exec.CommandContext(g.ctx, "git", slices.Concat(gitFlags, args)...)
 	cmd.Dir = g.tree.Top
@@ -134,8 +142,9 @@ func (g gitRunner) run(stdin string, out io.Writer, args ...string) error {
 		return strings.HasPrefix(name, "GIT_") && !strings.HasPrefix(name, "GIT_CONFIG_")
 	})
 	// git replace would show another commit than the one that is checked out.
-	cmd.Env = append(cmd.Env, "GIT_OPTIONAL_LOCKS=0", "GIT_NO_REPLACE_OBJECTS=1", "LC_ALL=C")
-	cmd.Env = append(cmd.Env, g.snapshotEnv...)
+	cmd.Env = append(cmd.Env, "GIT_OPTIONAL_LOCKS=0", "GIT_NO_REPLACE_OBJECTS=1", "GIT_ALLOW_PROTOCOL=none",
+		"LC_ALL=C")
+	cmd.Env = append(cmd.Env, g.lookEnv...)
 	var complaints bytes.Buffer
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(stdin), out, &complaints
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // git and all that it starts end together
@@ -154,24 +163,26 @@ func (g gitRunner) run(stdin string, out io.Writer, args ...string) error {
 	said := slices.DeleteFunc(strings.Split(complaints.String(), "\n"), func(line string) bool {
 		return strings.HasPrefix(line, "warning:") || strings.HasPrefix(line, "hint:")
 	})
-	if text := oneLine(strings.Join(said, " ")); text != "" {
-		return errors.New(clip(text, 300))
+	text := cmp.Or(oneLine(strings.Join(said, " ")), err.Error())
+	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
+		return gitError{exit.ExitCode(), clip(text, 300)}
 	}
 	return err
 }
 
-// commits returns the ids of those of the revisions that are commits here, by revision. "" is none.
-func (g gitRunner) commits(revisions ...string) (map[string]string, error) {
-	asked := slices.DeleteFunc(slices.Clone(revisions), func(revision string) bool { return revision == "" })
-	const format = "--batch-check=%(objectname) %(objecttype)"
-	lines, err := g.lines(strings.Join(asked, "\n")+"\n", "cat-file", format)
-	ids := map[string]string{}
-	for i, line := range lines { // one for each
-		if id, isCommit := strings.CutSuffix(line, " commit"); isCommit && i < len(asked) {
-			ids[asked[i]] = id
-		}
+// contains reports whether HEAD contains the commit.
+func (g gitRunner) contains(commit string) bool {
+	return commit != "" && g.run("", io.Discard, "merge-base", "--is-ancestor", commit, "HEAD") == nil
+}
+
+// head returns the commit that is checked out, "" before the first, and the branch, "" where it is none.
+func (g gitRunner) head() (commit, branch string) {
+	commit, _ = g.output("rev-parse", "-q", "--verify", "HEAD")
+	text, _ := readUserFile(filepath.Join(g.tree.gitDir(), "HEAD"))
+	if name, isBranch := strings.CutPrefix(strings.TrimSpace(string(text)), "ref: "); isBranch {
+		branch = name
 	}
-	return ids, err
+	return commit, branch
 }
 
 // headAt returns the commit that HEAD's log has for that time, "" where the log does not reach back so far.
@@ -191,30 +202,6 @@ func (g gitRunner) headAt(at time.Time) (commit string) {
 		}
 	})
 	return commit
-}
-
-// onRemotes returns the newest commits that each of these shares with the remote-tracking branches, without
-// those that since has: what was pulled, merged or rebased onto behind it, or pushed. Where git fails there
-// are none. "" is no commit.
-func (g gitRunner) onRemotes(since string, commits ...string) (shared []string) {
-	commits = slices.DeleteFunc(commits, func(commit string) bool { return commit == "" || commit == since })
-	if len(commits) == 0 {
-		return nil
-	}
-	branches, err := g.lines("", "for-each-ref", "--format=%(objectname)", "refs/remotes")
-	if err != nil || len(branches) == 0 {
-		return nil
-	}
-	slices.Sort(branches)
-	branches = slices.Compact(branches)
-	for _, commit := range commits {
-		bases, _ := g.lines("", append([]string{"merge-base", "--all", commit}, branches...)...)
-		shared = append(shared, bases...)
-	}
-	return slices.DeleteFunc(shared, func(commit string) bool {
-		return commit == since ||
-			since != "" && g.run("", io.Discard, "merge-base", "--is-ancestor", commit, since) == nil
-	})
 }
 
 // unquoted returns the name that git has put into quotes.

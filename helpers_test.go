@@ -397,7 +397,7 @@ func (box *sandbox) kill() {
 func (box *sandbox) files() (names []string) {
 	box.t.Helper()
 	err := filepath.Walk(box.home, func(path string, info os.FileInfo, err error) error {
-		if err == nil && !info.IsDir() && !strings.Contains(path, "/projects/") {
+		if err == nil && !info.IsDir() && !strings.Contains(path, "/projects/") && !strings.Contains(path, "/ccc/tree-") {
 			name, _ := filepath.Rel(box.home, path)
 			names = append(names, name)
 		}
@@ -842,12 +842,6 @@ func (e entry) in(project string) entry {
 		r.Seen.Top = cmp.Or(r.Seen.Top, project)
 		e.Review = &r
 	}
-	return e
-}
-
-// seeing is a prompt at which the working tree was so.
-func (e entry) seeing(l look) entry {
-	e.Prompt = &prompt{Text: e.Prompt.Text, Seen: l}
 	return e
 }
 

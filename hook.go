@@ -8,7 +8,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"os/signal"
 	"slices"
@@ -163,7 +162,7 @@ func answerTrial(path string, event *hookEvent) (decision any, err error) {
 func (h *hook) stop() review {
 	on := h.event.occasion()
 	r := newReview(on.name)
-	r.Seen.tree = treeOf(workingTree(h.project, h.event.Cwd))
+	r.Seen.tree = h.place(h.event.Cwd).tree
 	r.Observed = h.present() == modeObserve
 	var err error
 	h.past, err = h.session.readHistory()
@@ -174,9 +173,11 @@ func (h *hook) stop() review {
 	ctx, cancel := h.untilEnded(h.patience(on.event))
 	defer cancel()
 	request := h.buildRequest()
-	if on.isStop && h.config.Supervisor.Review == reviewWork && !h.hasWorked(request, r.Seen.tree) {
+	h.request = request
+	if on.isStop && h.config.Supervisor.Review == reviewWork && !h.hasWorked(ctx, request) {
 		h.log("stop not reviewed", "review", reviewWork)
 		h.record(entry{Unreviewed: reviewWork})
+		h.warn("ending the change", h.place(h.event.Cwd).letGo(h.session))
 		return r
 	}
 	r.Closes = request.closes()
@@ -244,10 +245,9 @@ func (h *hook) endAtLimit(r review, request reviewRequest) review {
 }
 
 // hasWorked reports whether a stop is of work: the last one is not approved, the agent has called a tool since
-// then or since the user's newest prompt, or the working tree t differs from what that prompt found. A prompt
-// that comes while the agent works, or behind Esc, begins no new work. A transcript that can't be read, or is
-// not complete, may hold a call. Where there is no look to compare with, the calls alone count.
-func (h *hook) hasWorked(request reviewRequest, t tree) bool {
+// then or since the user's newest prompt, or there is a change. A transcript that can't be read, or is not
+// complete, may hold a call. Where the change is not known, the calls alone count.
+func (h *hook) hasWorked(ctx context.Context, request reviewRequest) bool {
 	last := h.past.lastStop()
 	since := last.Begun
 	switch {
@@ -258,16 +258,8 @@ func (h *hook) hasWorked(request reviewRequest, t tree) bool {
 	case last.Verdict != verdictAllow:
 		return true
 	}
-	if request.calledSince(since) {
-		return true
-	}
-	before := h.past.Prompts[len(h.past.Prompts)-1].Seen
-	if before.Unseen != "" || before.tree != t || t.Repository == "" {
-		return false
-	}
-	now := takeLook(t.Top, h.dirs.env, reviewLookPatience)
-	isSame := now.Head == before.Head && now.TreeID == before.TreeID && maps.Equal(now.Paths, before.Paths)
-	return now.Unseen == "" && !isSame
+	return request.calledSince(since) ||
+		len(h.place(h.event.Cwd).takeChange(ctx, h.session, request.transcript, false).paths) > 0
 }
 
 // update changes the session's state. It also notes there which provider the client has, and when it was
@@ -286,7 +278,7 @@ func (h *hook) update(change func(*sessionState)) error {
 // requests are still valid; where it can't be read, the timeline's prompts take their place.
 func (h *hook) buildRequest() reviewRequest {
 	e, past, on := h.event, h.past, h.event.occasion()
-	r := reviewRequest{here: e.Cwd, tasks: e.BackgroundTasks, crons: e.SessionCrons,
+	r := reviewRequest{here: e.Cwd, transcript: e.TranscriptPath, tasks: e.BackgroundTasks, crons: e.SessionCrons,
 		lastMessage: e.LastAssistantMessage, section: on.section, inPlanMode: e.PermissionMode == "plan"}
 	if on.isQuestion {
 		r.question = encodeJSON(e.ToolInput)
@@ -356,6 +348,20 @@ func (h *hook) introduce() any {
 	return systemMessage(strings.TrimSpace(text + say(introducedLog) + "\n" + h.config.englishOffer(h.dirs)))
 }
 
+// beginChange notes that the session's change begins with this prompt, if none is open. Outside git the prompt
+// takes back what the last review said.
+func (h *hook) beginChange() error {
+	p := h.place(h.event.Cwd)
+	if p.Repository == "" {
+		if r, err := p.record(); err == nil && r.Last == nil {
+			return nil
+		}
+		return p.update(func(r *treeRecord) { r.Last = nil })
+	}
+	_, err := p.beginOf(context.Background(), h.session, h.event.TranscriptPath, true)
+	return err
+}
+
 // recordPrompt records a prompt of the user's, also one that a /loop submits for them, from which on the
 // reviews are counted anew. It is answered where the user does not know yet that nobody has judged the last
 // stop: its review has no end, which is recorded now, or it waited for subagents.
@@ -363,11 +369,11 @@ func (h *hook) recordPrompt(text string) any {
 	if h.event.isWake() {
 		return nil
 	}
-	seen := takeLook(workingTree(h.project, h.event.Cwd), h.dirs.env, promptLookPatience)
 	past, err := h.session.readHistory()
 	h.warn("reading the timeline", err)
 	h.warnLost("resetting the count", h.update(func(s *sessionState) { s.Count = 0 }))
-	h.record(entry{Prompt: &prompt{Text: text, Seen: seen}})
+	h.record(entry{Prompt: &prompt{Text: text}})
+	h.warnLost("recording where the change begins", h.beginChange())
 	last := past.lastStop()
 	if last.isAbandoned() {
 		last.Ended = now()

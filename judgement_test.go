@@ -26,7 +26,6 @@ import (
 	"strings"
 	"testing"
 	"text/tabwriter"
-	"time"
 )
 
 // judgementCase is one of the judgement cases: what a reviewer gets to see and the verdict expected of it. Its file may
@@ -167,19 +166,15 @@ func (c judgementCase) prepare(t *testing.T, dir string) (change judgedChange) {
 	judgementGit(t, dir, "add", ".")
 	judgementGit(t, dir, "commit", "-qm", "before")
 	put(c.Dirty)
-	begin, err := os.ReadFile(filepath.Join(dir, ".git/refs/heads/main"))
+	state := stateDir(t.TempDir())
+	p, session := state.place(dir, os.Environ()), state.session("x")
+	_, err := p.beginOf(context.Background(), session, "", true)
 	check(t, err)
-	seen := look{tree: treeOf(dir), Head: strings.TrimSpace(string(begin))}
-	if c.Dirty != nil {
-		seen = takeLook(dir, os.Environ(), time.Minute)
-	}
-	past := new(history)
-	past.add(entry{Time: now(), Prompt: &prompt{Text: c.Prompts[0], Seen: seen}})
 	put(c.Files)
 	if c.Commit {
 		judgementGit(t, dir, "commit", "-qam", "after")
 	}
-	return takeChange(context.Background(), dir, os.Environ(), past, "")
+	return p.takeChange(context.Background(), session, "", false)
 }
 
 // judgementRemarks are the remarks that a case may name.
@@ -463,11 +458,6 @@ func (c judgementCase) expectRequest(t *testing.T, w judgeWords) {
 	}
 	for _, wakes := range slices.Concat(c.BackgroundTasks, c.Crons) {
 		expectIn(t, "the request", request, string(encodeJSON(wakes)))
-	}
-	for path := range c.Dirty {
-		if c.Files[path] == c.Before[path] { // it is listed with a mark
-			expectIn(t, "the request", request, " "+path+"  (")
-		}
 	}
 	ofWords := c.isOfWords(change)
 	if strings.Contains(request, say(sectionPlan)) != c.Plan || strings.Contains(request, tryExample(tryCommand())) != (c.Copy && !ofWords) ||

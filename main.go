@@ -23,7 +23,7 @@
 //	text.go               what people read, in both languages
 //	text_review.go        what agent and reviewer read, in both languages
 //	occasion.go           when a session is reviewed: at which events, with which texts
-//	git.go                working trees; how git is run, which commits, HEAD's log and remotes there are
+//	git.go                working trees; how git is run, which commits and HEAD's log there are
 //	ending.go             what ccc starts ends with it; which signals end ccc
 //	ending_linux.go       what of that is Linux's
 //	ending_darwin.go      the same on macOS
@@ -52,11 +52,8 @@
 //
 // Change:
 //
-//	diff.go               a git diff of any size, as much of it as a request shows
-//	look.go               one look at a working tree, which writes nothing into the repository
-//	compare.go            whether a review still holds for the files as they are now
-//	change.go             which change a review judges: where it begins, which paths it has
-//	change_text.go        the change as the reviewer reads it
+//	change.go             looks at a working tree, what differs between two, and that in words
+//	record.go             the record of a working tree: where a change begins, and what becomes of it
 //
 // Reviewer:
 //

@@ -55,6 +55,8 @@ type reviewRequest struct {
 	section     words           // what is to be judged, of the occasion
 	question    json.RawMessage // its JSON, the input of the tool; nil for a stop
 	inPlanMode  bool
+	isWorking   bool              // by hand: the agent seems to be at work
+	transcript  string            // its path
 	lastMessage string            // the agent's
 	tasks       []json.RawMessage // background tasks, as Claude Code lists them
 	crons       []json.RawMessage // scheduled wake-ups, in the same way
@@ -70,7 +72,7 @@ type reviewRequest struct {
 	noCopy         string // why not; what fixes that follows on lines of its own, for the user
 	homeIsReadOnly bool   // in such a copy files directly in HOME can't be written
 	changes        string // the change, as change_text.go puts it
-	compares       bool   // it is shown as the difference from a commit
+	base           string // the tree or commit from which it differs; "": that is not known
 	wordsOnly      bool   // there is none, and the agent has called no tool
 	seconds        int    // what the whole review has
 }
@@ -79,15 +81,21 @@ type reviewRequest struct {
 // has to be run.
 func (r *reviewRequest) addChange(change judgedChange) {
 	isKnown := change.Repository != "" && change.Unseen == ""
-	r.changes, r.compares = change.changeText(), isKnown && change.base != ""
-	r.wordsOnly = isKnown && len(change.paths) == 0 && r.question == nil && r.calledNothing()
+	r.changes, r.base = change.changeText(), change.base[:min(12, len(change.base))]
+	isEmpty := isKnown && len(change.paths)+len(change.leftOut) == 0
+	r.wordsOnly = isEmpty && r.question == nil && r.calledNothing()
+}
+
+// isEnd reports whether nothing is still to come of the work: no plan waits, and nothing wakes the agent.
+func (r reviewRequest) isEnd() bool {
+	return !r.inPlanMode && len(r.tasks)+len(r.crons) == 0 && !r.isWorking
 }
 
 // closes returns the ids of the requests that end with an approval, or at the limit: those that are open, but
 // none while something is still to wake the agent, which may have stopped to wait for it. One that the user
 // interrupted does not end: the reviewer may approve what came of it instead.
 func (r reviewRequest) closes() (ids []string) {
-	if r.inPlanMode || len(r.tasks)+len(r.crons) > 0 {
+	if !r.isEnd() {
 		return nil
 	}
 	for _, asked := range r.requests {
@@ -113,8 +121,8 @@ func (r reviewRequest) runningPart() string {
 	if runtime.GOOS == "darwin" {
 		text += "\n" + say(copyOnMac)
 	}
-	if r.compares {
-		text += "\n" + say(sectionCompare, compareExample(r.tryCommand))
+	if r.base != "" {
+		text += "\n" + say(sectionCompare, compareExample(r.tryCommand, r.base))
 	}
 	if r.homeIsReadOnly {
 		text += "\n\n" + say(homeReadOnly)
@@ -213,10 +221,10 @@ printf "30\n31\n" | awk -f "$dir/sum.awk"
 python3 "$dir/probe.py" && printf "it\047s fine\n"'`
 }
 
-// compareExample returns a command that runs tests with the change and without it. What can't be taken away
-// ends it: tests that ran on with the change would pass for tests without.
-func compareExample(tryCommand string) string {
-	return tryCommand + ` 'make test; git stash -q -u && git restore -q -SWs BASE :/ && make test'`
+// compareExample returns a command that runs tests with the change and without it, as at base. What can't be
+// taken away ends it: tests that ran on with the change would pass for tests without.
+func compareExample(tryCommand, base string) string {
+	return tryCommand + " 'make test; git stash -q -u && git restore -q -SWs " + base + " :/ && make test'"
 }
 
 // How many characters are kept of what is quoted; the rest is cut out of the middle.

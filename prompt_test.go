@@ -405,7 +405,7 @@ func TestRequestParts(t *testing.T) {
 	}
 	guide, system := say(opening, say(byGuideAbove)), say(opening, say(bySystemPrompt))
 	running, noCopy := say(sectionRunning, tryExample("TRY")), say(sectionNoCopy, "BECAUSE")
-	compare := say(sectionCompare, compareExample("TRY"))
+	compare := say(sectionCompare, compareExample("TRY", "BASE"))
 	event, asks := say(sectionStop), say(sectionQuestion, `{"a":1}`)
 	place, round := say(sectionPlace, "/project/here"), say(sectionReview, 2, 5, 540, 60)
 	none := func(*reviewRequest) {}
@@ -415,15 +415,15 @@ func TestRequestParts(t *testing.T) {
 	}{
 		"plain": {none, []string{system, running, say(sectionRequests), "\n[1] fix it\n\n[2] add tests\n", event, place, round},
 			[]string{guide, noCopy, compare, say(sectionWordsOnly), asks, say(homeReadOnly), say(requestsUnconfirmed), say(requestsIncomplete), say(sectionPlan)}},
-		"words only":     {func(r *reviewRequest) { r.wordsOnly, r.compares, r.homeIsReadOnly = true, true, true }, []string{say(sectionWordsOnly)}, []string{running, compare, say(homeReadOnly)}},
+		"words only":     {func(r *reviewRequest) { r.wordsOnly, r.base, r.homeIsReadOnly = true, "BASE", true }, []string{say(sectionWordsOnly)}, []string{running, compare, say(homeReadOnly)}},
 		"words, no copy": {func(r *reviewRequest) { r.wordsOnly, r.tryCommand = true, "" }, []string{say(sectionWordsOnly)}, []string{noCopy}},
 		"what became of it": {func(r *reviewRequest) {
 			r.requests[0].closed, r.requests[0].remarks = remarkPassed, []words{remarkWithEsc}
 		},
 			[]string{say(sectionRequests) + "\n\n" + say(requestsJudged) + "\n\n[1] " + say(remarkPassed) + " " + say(remarkWithEsc) + " fix it\n\n[2] add tests\n"}, nil},
 		"one request":       {func(r *reviewRequest) { r.requests = r.requests[:1] }, []string{say(sectionRequests) + "\n\n[1] fix it\n"}, []string{say(requestsJudged)}},
-		"a commit":          {func(r *reviewRequest) { r.compares = true }, []string{running + "\n" + compare + "\n"}, nil},
-		"no copy":           {func(r *reviewRequest) { r.tryCommand, r.compares, r.noCopy = "", true, "BECAUSE\nFIX" }, []string{noCopy}, []string{running, compare, "FIX"}},
+		"a commit":          {func(r *reviewRequest) { r.base = "BASE" }, []string{running + "\n" + compare + "\n"}, nil},
+		"no copy":           {func(r *reviewRequest) { r.tryCommand, r.base, r.noCopy = "", "BASE", "BECAUSE\nFIX" }, []string{noCopy}, []string{running, compare, "FIX"}},
 		"HOME is read-only": {func(r *reviewRequest) { r.homeIsReadOnly = true }, []string{running, say(homeReadOnly)}, nil},
 		"no requests": {func(r *reviewRequest) { r.requests, r.unconfirmed, r.broken = nil, true, true }, []string{event},
 			[]string{say(sectionRequests), say(requestsUnconfirmed), say(requestsIncomplete)}},
@@ -486,7 +486,7 @@ func TestVerdictSchema(t *testing.T) {
 // The first command that the request shows works as it stands, in the one form that Claude Code lets through: it begins with the
 // permitted words, and one pair of single quotes holds the rest.
 func TestRequestShowsCommand(t *testing.T) {
-	for _, example := range []string{tryExample("/bin/ccc try"), compareExample("/bin/ccc try")} {
+	for _, example := range []string{tryExample("/bin/ccc try"), compareExample("/bin/ccc try", "BASE")} {
 		if !strings.HasPrefix(example, "/bin/ccc try '") || !strings.HasSuffix(example, "'") || strings.Count(example, "'") != 2 {
 			t.Errorf("not of that form: %s", example)
 		}
@@ -582,9 +582,9 @@ func TestRequestOfWordsOnly(t *testing.T) {
 	}
 }
 
-// How tests run without the change is shown where a commit is named to take for BASE.
+// How tests run without the change is shown where it is known what lay there before, with that.
 func TestRequestComparesWithCommit(t *testing.T) {
-	for script, want := range map[string]bool{"": false, "git init -q": false, "git init -q; git commit -q --allow-empty -m x": true} {
+	for script, want := range map[string]bool{"": false, "git init -q": true, "git init -q; git commit -q --allow-empty -m x": true} {
 		box := newHookBox(t)
 		needCopy(t, box)
 		if script != "" {
@@ -593,18 +593,13 @@ func TestRequestComparesWithCommit(t *testing.T) {
 		box.submit("fix it")
 		box.stop("")
 		request := box.read("../fake/reviewer-1.stdin")
-		expectIs(t, "after "+script, strings.Contains(request, say(sectionCompare, compareExample(tryCommand()))), want)
-		expectIs(t, "after "+script+" BASE is named", strings.Contains(request, "BASE"), want)
+		base := regexp.MustCompile(`git restore -q -SWs ([0-9a-f]{12}) :/`).FindStringSubmatch(request)
+		expectIs(t, "after "+script, base != nil, want)
+		if want {
+			expectIn(t, "the request", request, say(sectionCompare, compareExample(tryCommand(), base[1])))
+		}
 		expectIn(t, "the request", request, tryExample(tryCommand()))
 	}
-	change := judgedChange{how: sinceReview, base: "abc"}
-	change.Repository = "/r"
-	request := reviewRequest{}
-	request.addChange(change)
-	expectIs(t, "a known one names its commit", request.compares, true)
-	change.Unseen = "git is slow"
-	request.addChange(change)
-	expectIs(t, "what can't be told names no commit", request.compares, false)
 }
 
 // The second one runs tests with the change and without it, in a copy, wherever the session is and whatever is committed. What
@@ -634,7 +629,7 @@ func TestRequestComparesWithout(t *testing.T) {
 		before := box.gitIn(box.work, "git status --short; git stash list; cat a")
 		box.write("test", 0o600, c.test+"; echo .")
 		box.vars = append(box.vars, "LC_ALL=C")
-		cmd := box.command("sh", "-c", strings.NewReplacer("BASE", base, "make test", "sh $HOME/test").Replace(compareExample("ccc try")))
+		cmd := box.command("sh", "-c", strings.ReplaceAll(compareExample("ccc try", base), "make test", "sh $HOME/test"))
 		cmd.Dir = filepath.Join(box.work, c.dir)
 		want := c.with + "\n.\n" + c.without
 		if c.code == 0 {

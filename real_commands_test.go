@@ -14,8 +14,6 @@ import (
 // names the end; a turn that an API error ends has no stop. A review that does not take place sends the agent nowhere.
 func TestRealClientVerdict(t *testing.T) {
 	const secret = "UNIQUE-ERROR-TEXT"
-	// The session is named: of one that has no review an older one in this directory would answer.
-	const verdictOfNewest = `ccc verdict "$(ccc status --json | sed 's/^\[{"session_id":"\([^"]*\)".*/\1/')"`
 	failures := map[string]apiReply{"401": replyError(401, "authentication_error", secret), "529": replyError(529, "overloaded_error", secret),
 		"malformed": replyTool("StructuredOutput", `{"verdict":"`+secret+`"}`)}
 	forClients(t, nil, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
@@ -45,7 +43,7 @@ func TestRealClientVerdict(t *testing.T) {
 		} {
 			before, asked := len(box.log()), len(api.requests("agent"))
 			run := box.run(90*time.Second, "", "ccc", "--supervisor", "it shall end with "+test.end+".", "-p")
-			got := box.run(10*time.Second, "", "sh", "-c", verdictOfNewest)
+			got := box.run(10*time.Second, "", "ccc", "verdict")
 			if got.code != test.code || got.stdout != test.verdict+"\n" || test.verdict == "block" && !strings.Contains(got.stderr, "not yet") || !strings.Contains(box.log()[before:], test.logged) {
 				t.Errorf("%s: got %+v after %+v", test.end, got, run)
 			}
@@ -53,7 +51,7 @@ func TestRealClientVerdict(t *testing.T) {
 				t.Errorf("%s: %d agent requests, want 1, and %+v", test.end, n, run)
 			}
 		}
-		expectEnd(t, "switched off", box.run(60*time.Second, "", "sh", "-c", `ccc --supervisor "/supervisor off" -p >/dev/null 2>&1; `+verdictOfNewest), 3, "none\n", "")
+		expectEnd(t, "switched off: the one before", box.run(60*time.Second, "", "sh", "-c", `ccc --supervisor "/supervisor off" -p >/dev/null 2>&1; ccc verdict`), 1, "failed\n", "")
 		// A hook by hand, of a session that the client does not know.
 		expectEnd(t, "no such session", box.hook(ofSession("01234567-89ab-4cde-8f01-23456789abcd", box.event(eventStop, ""))), 0, "", noConversation)
 	})

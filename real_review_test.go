@@ -199,7 +199,7 @@ func TestRealClientChanges(t *testing.T) {
 			reviewer: []apiReply{replyVerdict(true, "")}}
 	}, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
 		box.repository()
-		head := box.gitIn(box.work, "echo theirs >theirs.txt; git rev-parse HEAD")
+		box.gitIn(box.work, "echo theirs >theirs.txt")
 		got := box.run(60*time.Second, "make it so\n", "ccc", "--supervisor", "--", "-p", "--permission-mode", "bypassPermissions")
 		expectRun(t, box, got, "the answer", verdictAllow)
 		expect := func(wants ...string) {
@@ -208,12 +208,30 @@ func TestRealClientChanges(t *testing.T) {
 			text := reviews[len(reviews)-1].last("user")
 			expectIn(t, "the request", text, wants...)
 		}
-		expect("与改动开始时工作区里的内容相比（当时检出 "+head[:12], "M notes.txt\n", "A fresh.txt\n", "\n+more\n", "\n+new\n", "不属于本次改动：theirs.txt")
+		expect("与改动开始时工作区里的内容相比", "A fresh.txt\nM notes.txt\n```", "\n+more\n", "\n+new\n")
 		box.gitIn(box.work, "echo mine >fresh.txt; rm theirs.txt")
 		if got := box.run(60*time.Second, "", "ccc", "review"); got.code != 0 {
 			t.Errorf("%+v", got)
 		}
-		expect("与上次通过的审查开始时工作区里的内容相比", "用户自己发起的", "A fresh.txt  (上次通过的审查开始时已有改动)\n", "D theirs.txt  (上次通过的审查开始时已有改动", "\n+mine\n")
+		expect("用户自己发起的", "M fresh.txt\nD theirs.txt\n```", "\n-new\n+mine\n")
+	})
+}
+
+// Work that was refused to the limit is part of what another session is judged by, which only asks a question; ccc's state lies in
+// the project.
+func TestRealClientRefusedWork(t *testing.T) {
+	forClients(t, func() script {
+		return script{agent: []apiReply{bash("echo more >>notes.txt"), replyText("done"), replyText("done again"), replyText("it says a note")},
+			reviewer: []apiReply{replyVerdict(false, "write a test"), replyVerdict(true, "")}}
+	}, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
+		box.repository()
+		box.vars = append(box.vars, "CCC_WORK_DIR="+box.work)
+		box.write(".claude/ccc.json", 0o600, `{"supervisor":{"max_iterations":1}}`)
+		box.run(60*time.Second, "make it so\n", "ccc", "--supervisor", "--", "-p", "--permission-mode", "bypassPermissions")
+		expectEnd(t, "the verdict", box.run(20*time.Second, "", "ccc", "verdict"), 1, "limit\n", "")
+		box.run(60*time.Second, "what do the notes say?\n", "ccc", "--supervisor", "--", "-p", "--permission-mode", "bypassPermissions")
+		expectIn(t, "the request", api.lastReview(t), "另一个会话的改动，还没有通过", "它最新的要求：make it so", "它上次的反馈：write a test", "```\nM notes.txt\n```")
+		expectEnd(t, "the verdict", box.run(20*time.Second, "", "ccc", "verdict"), 0, "allow\n", "")
 	})
 }
 

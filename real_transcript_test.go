@@ -179,7 +179,7 @@ func TestRealClientOlderRequests(t *testing.T) {
 			request := api.lastReview(t)
 			expectEqual(t, prompt+": the requests", listedRequests(t, request), requests)
 			expectIs(t, prompt+": words only", strings.Contains(request, say(sectionWordsOnly)), wordsOnly)
-			expectIs(t, prompt+": how to run", strings.Contains(request, compareExample(tryCommand())), !wordsOnly)
+			expectIs(t, prompt+": how to run", strings.Contains(request, tryExample(tryCommand())), !wordsOnly)
 			title, _, _ := strings.Cut(say(sectionCrons), "\n")
 			expectIs(t, prompt+": wake-ups", strings.Contains(request, title) && strings.Contains(request, `"prompt":"carry on with it"`), wakes)
 		}

@@ -44,14 +44,14 @@ func (box *sandbox) ranCommands() (ran []string) {
 }
 
 // shownCommands are the command lines that request and prompt show in both languages: those in fences as they stand there, with
-// a commit in the place of BASE, what goes into a script in the form of these, and the others by themselves.
+// a commit in the place of the tree, what goes into a script in the form of these, and the others by themselves.
 func shownCommands(t *testing.T, try string) (commands []string) {
 	t.Helper()
 	fence, span := regexp.MustCompile("(?s)```sh\n(.*?)\n```"), regexp.MustCompile("`([^`\n]+)`")
 	for _, language := range []string{chinese, english} {
-		running := fmt.Sprintf(sectionRunning.in(language)+"\n"+sectionCompare.in(language), tryExample(try), compareExample(try))
+		running := fmt.Sprintf(sectionRunning.in(language)+"\n"+sectionCompare.in(language), tryExample(try), compareExample(try, "HEAD"))
 		for _, found := range fence.FindAllStringSubmatch(running, -1) {
-			commands = append(commands, strings.ReplaceAll(found[1], "BASE", "HEAD"))
+			commands = append(commands, found[1])
 		}
 		for _, found := range span.FindAllStringSubmatch(fence.ReplaceAllString(running+defaultPrompt.in(language), ""), -1) {
 			switch shown := found[1]; {
@@ -136,7 +136,7 @@ func TestRealClientCopy(t *testing.T) {
 		os.Mkdir(filepath.Join(box.work, "sub"), 0o700)
 		got := box.run(240*time.Second, "", "ccc", "--supervisor", "-p", "do it")
 		expectRun(t, box, got, "done", verdictAllow)
-		expectIn(t, "the request", api.requests("review")[0].last("user"), tryExample(try), compareExample(try))
+		expectIn(t, "the request", api.requests("review")[0].last("user"), tryExample(try), "make test; git stash -q -u && git restore -q -SWs ")
 		results := api.results()
 		if len(results) < len(through)+len(refused)+len(shown) {
 			t.Fatalf("results %q", results)

@@ -29,7 +29,7 @@ func (e entry) redacted() entry {
 	switch {
 	case e.Prompt != nil:
 		p := *e.Prompt
-		p.Text, p.Seen.Unseen, e.Prompt = redact(p.Text), redact(p.Seen.Unseen), &p
+		p.Text, e.Prompt = redact(p.Text), &p
 	case e.Review != nil:
 		r := e.Review.redacted()
 		e.Review = &r

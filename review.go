@@ -30,6 +30,9 @@ type supervision struct {
 	present func() mode  // returns the session's mode, as of now
 	release func()       // releases the lock of a review that runs; nil before
 
+	request reviewRequest // of the review, and the change that it judged
+	judged  judgedChange
+
 	lost error // the first that kept state, timeline or output from being written; nil if all was
 }
 
@@ -77,6 +80,9 @@ func (s *supervision) review(ctx context.Context, r review, request reviewReques
 	s.release, err = s.session.hold(r.ID)
 	s.warn("locking the review's file", err)
 	s.record(entry{Review: &r})
+	if !on.isQuestion {
+		s.warnLost("noting the last review", s.place(request.here).noteLast(s.session.id, r))
+	}
 
 	call, judged, err := s.prepare(ctx, prompt, &request, on.isByHand)
 	if err != nil {
@@ -85,7 +91,10 @@ func (s *supervision) review(ctx context.Context, r review, request reviewReques
 	if judged.Unseen != "" {
 		s.log("no look at the working tree", "error", judged.Unseen)
 	}
+	s.judged, s.request = judged, request
 	r.Seen, r.Change, r.NoCopy, r.Way = judged.look, judged.listedPaths(), request.noCopy, "own"
+	call.env = setEnv(call.env, alternatesVariable, strings.Trim(lookupEnv(call.env, alternatesVariable)+":"+
+		alternate(s.place(request.here).objects()), ":"))
 	r.Model = cmp.Or(call.config.Model, lookupEnv(call.env, "ANTHROPIC_MODEL"))
 	if call.shares {
 		r.Way = "cache"
@@ -131,7 +140,7 @@ func (s *supervision) prepare(ctx context.Context, prompt string, request *revie
 	before := make(chan judgedChange, 1)
 	go func() {
 		defer exitOnPanic()
-		before <- takeChange(looking, request.tree, s.dirs.env, s.past, request.began())
+		before <- s.place(request.here).takeChange(looking, s.session, request.transcript, byHand)
 	}()
 	if call, err = s.plan(ctx, prompt, request); err != nil {
 		stop()
@@ -143,7 +152,6 @@ func (s *supervision) prepare(ctx context.Context, prompt string, request *revie
 	if err != nil {
 		return nil, judged, err
 	}
-	judged.byHand = byHand
 	request.addChange(judged)
 	call.input = request.requestText(call.shares)
 	if call.shares { // no flag may change the system prompt then
@@ -194,6 +202,7 @@ func (s *supervision) endReview(r review, err error) review {
 	if !isUntold {
 		s.record(entry{Review: &r})
 	}
+	s.settle(r)
 	if s.release != nil {
 		s.release()
 	}
@@ -207,6 +216,23 @@ func (s *supervision) endReview(r review, err error) review {
 	s.warn("sweeping the state directory", s.session.dir.sweep())
 	r.lost = s.lost
 	return r
+}
+
+// settle records what the end of the review means for the working tree. A review that had no begin is noted as
+// the last one now.
+func (s *supervision) settle(r review) {
+	p := s.dirs.state.place(r.Seen.Top, s.dirs.env)
+	if r.Deadline.IsZero() && !r.occasion().isQuestion {
+		s.warnLost("noting the last review", p.noteLast(s.session.id, r))
+	}
+	err := p.settle(s.session, r, s.judged.from, s.request.isEnd(), s.request.transcript)
+	s.warnLost("recording what has become of the change", err)
+}
+
+// place returns the working tree that holds here, where that is one of the project's repository, else that of
+// the project.
+func (s *supervision) place(here string) place {
+	return s.session.dir.place(workingTree(s.project, here), s.dirs.env)
 }
 
 // logEnd adds the end of a review to the log, without feedback.

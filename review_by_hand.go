@@ -37,6 +37,7 @@ func reviewNow(c *invocation, d dirs) (err error) {
 		return err
 	}
 	request := s.requestByHand(talk, d.here)
+	request.transcript = stored.path
 	s.announce(stored, request)
 	timeout, late := s.patience("")
 	ctx, cancel := s.untilEnded(timeout, late)
@@ -74,7 +75,8 @@ func (s *supervision) requestByHand(talk conversation, here string) reviewReques
 		here = talk.cwd
 	}
 	talk.noteReviews(s.past)
-	return reviewRequest{conversation: talk, here: here, lastMessage: talk.lastWords,
+	isWorking := talk.lastWords == "" || strings.HasPrefix(talk.lastWords, toolUse)
+	return reviewRequest{conversation: talk, here: here, lastMessage: talk.lastWords, isWorking: isWorking,
 		section: occasionNamed(eventReview).section}
 }
 
@@ -84,7 +86,7 @@ func (s *supervision) announce(stored storedSession, request reviewRequest) {
 	tree := printable(pathFrom("", workingTree(s.project, request.here)))
 	short := stored.id[:min(8, len(stored.id))]
 	s.print(say(reviewingByHand, short, clock(stored.written), tree, what, short))
-	if request.lastWords == "" || strings.HasPrefix(request.lastWords, toolUse) {
+	if request.isWorking {
 		s.print(say(stillWorking))
 	}
 }
@@ -125,11 +127,14 @@ func (s *supervision) codeOf(ended review) error {
 	case verdictBlock:
 		return failure{code: 1}
 	}
-	now := ended.answer(s.dirs.env)
-	if now.word == verdictAllow {
+	word, why, _, err := ended.answer(s.session.dir.place(ended.Seen.Top, s.dirs.env))
+	if word == verdictAllow {
 		return nil
 	}
-	s.print(say(approvedBut, printable(now.why)))
+	if err != nil {
+		why = err.Error()
+	}
+	s.print(say(approvedBut, printable(why)))
 	return failure{code: 3}
 }
 

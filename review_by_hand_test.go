@@ -343,10 +343,10 @@ func TestByHand(t *testing.T) {
 		}
 	}
 	box.reviews(fakeReview{answers("It is not done.")})
-	for range 3 { // each is feedback, and leaves the verdict before it as it is
+	for range 3 { // each is feedback
 		expect(1, withoutVerdict.en+"\nIt is not done.\n")
 	}
-	expectEnd(t, "the verdict before words", box.run(20*time.Second, "", "ccc", "verdict"), 0, "allow\n", "")
+	expectEnd(t, "the verdict of words", box.run(20*time.Second, "", "ccc", "verdict"), 1, "block\n", "")
 	box.reviews(blocks("not yet"))
 	if got := expect(1, "[SUPERVISOR] Review: sent back · "); !strings.HasSuffix(got.stdout, "\nnot yet\n") {
 		t.Errorf("%+v", got)

@@ -9,6 +9,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"os"
 	"os/exec"
 	"slices"
 	"strconv"
@@ -171,4 +173,13 @@ func olderThan(version, other string) bool {
 		return n
 	}
 	return version != "" && number(version) < number(other)
+}
+
+// goneError is the error that dir is gone; nil if it is there. The system's own error names the program
+// that was to run in it.
+func goneError(dir string) error {
+	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
+		return errors.New(say(directoryGone, dir))
+	}
+	return nil
 }

@@ -22,6 +22,46 @@ type sessionState struct {
 	Provider   string    `json:"provider,omitempty"`   // of the client that ran its last hook, or noProvider
 	CreatedAt  time.Time `json:"created_at"`
 	UpdatedAt  time.Time `json:"updated_at"`
+
+	// Where its change begins, by place.key.
+	Begins map[string]sessionBegin `json:"begins,omitempty"`
+}
+
+// A begin is where a change begins.
+type begin struct {
+	Tree   string    `json:"tree,omitempty"`   // git's id of what lay there; none where no look knows it
+	Commit string    `json:"commit,omitempty"` // that was checked out; none before the first
+	Branch string    `json:"branch,omitempty"`
+	Time   time.Time `json:"time,omitzero"` // zero is before all others
+}
+
+// begin returns the look as where a change begins.
+func (l look) begin() begin { return begin{l.TreeID, l.Head, l.Branch, l.at} }
+
+// A sessionBegin is where a session's change begins in a working tree.
+type sessionBegin struct {
+	begin
+	Top   string    `json:"worktree"`
+	Ended time.Time `json:"ended,omitzero"` // when the review began that ended it; zero while it is open
+}
+
+// An openBegin is the begin of a change that nobody has approved.
+type openBegin struct {
+	begin
+	Session string    `json:"session_id"`
+	Put     time.Time `json:"put"` // when it was put here, and what was checked out then
+	At      begin     `json:"at"`
+	Mark    verdict   `json:"mark,omitempty"` // block or limit: so its last stop ended
+}
+
+// setBegin sets where the session's change begins in the working tree of that key.
+func (s sessionFiles) setBegin(key string, b sessionBegin) error {
+	return s.rewrite(func(state *sessionState) {
+		if state.Begins == nil {
+			state.Begins = map[string]sessionBegin{}
+		}
+		state.Begins[key] = b
+	})
 }
 
 // UnmarshalJSON reads a mode.
@@ -68,6 +108,14 @@ func (s sessionFiles) readState() (sessionState, error) {
 // update changes the state of the session under the lock. A corrupt file is kept as .bad and the session
 // starts anew; update then still returns the error.
 func (s sessionFiles) update(change func(*sessionState)) error {
+	return s.rewrite(func(state *sessionState) {
+		change(state)
+		state.UpdatedAt = now()
+	})
+}
+
+// rewrite is update for what does not make a session a supervised one.
+func (s sessionFiles) rewrite(change func(*sessionState)) error {
 	unlock, err := lockFile(s.dir.lockFile())
 	if err != nil {
 		return err
@@ -81,7 +129,6 @@ func (s sessionFiles) update(change func(*sessionState)) error {
 		return err
 	}
 	change(&state)
-	state.UpdatedAt = now()
 	return errors.Join(err, replaceFile(path, append(encodeJSON(state), '\n'), false))
 }
 

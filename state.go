@@ -52,6 +52,30 @@ func (s sessionFiles) files() []string {
 		s.timelineFile(), s.feedbackFile(), s.stateFile(), s.stateFile() + ".bad", temporaryOf(s.stateFile())}
 }
 
+// A place is a working tree, or outside git a directory, with ccc's files of it.
+type place struct {
+	tree
+	dir stateDir
+	env []string // of its git
+	key string   // the names of its files have it
+}
+
+// place returns the working tree that holds dir. A linked worktree that was made anew is another.
+func (d stateDir) place(dir string, env []string) place {
+	p := place{tree: treeOf(dir), dir: d, env: env}
+	name := p.Top
+	if info, err := os.Lstat(filepath.Join(p.Top, ".git")); err == nil && !info.IsDir() {
+		name += info.ModTime().UTC().String()
+	}
+	p.key = checksum([]byte(name))
+	return p
+}
+
+func (p place) file(suffix string) string { return p.dir.file("tree-" + p.key + suffix) }
+func (p place) objects() string           { return p.file(objectsSuffix) }
+
+const objectsSuffix = ".objects"
+
 // outputLimit, in bytes, is from where on a reviewers' output file is put aside.
 const outputLimit = 20 << 20
 
@@ -69,7 +93,7 @@ func openOutput(path string) (*os.File, error) {
 // otherFiles are the patterns of the files that belong to no session. The first three are of ccc 1.1 and 1.2,
 // and stay until purge removes them.
 var otherFiles = []string{"client*.json", "background-*-settings.json", "supervisor-*-prompt",
-	"hook-invocation.log*", "state.lock", "trial", "trial-*", "launch-*", "running-*"}
+	"hook-invocation.log*", "state.lock", "trial", "trial-*", "launch-*", "running-*", "tree-*", ".tree-*"}
 
 // ownerOf returns the session that the file belongs to, "" for a file of no session. It reports whether the
 // file is ccc's.
@@ -133,6 +157,8 @@ const (
 	sweepInterval = 24 * time.Hour
 	// logLimit, in bytes, keeps hook-invocation.log readable; one older file stays beside it.
 	logLimit = 5 << 20
+	// objectsLimit, in bytes, is how much of a working tree is kept; where there is more, it goes.
+	objectsLimit = 500 << 20
 )
 
 // sweep removes the files of a session together, once nothing was written to any of them for longer than
@@ -163,8 +189,12 @@ func (d stateDir) sweep() error {
 	owned, _, err := d.owned()
 	for _, path := range owned[""] {
 		kind, _, _ := strings.Cut(filepath.Base(path), "-")
-		if slices.Contains([]string{"trial", "launch", "running"}, kind) && !isRecent(path) {
-			err = errors.Join(err, removeFile(path))
+		base := strings.TrimSuffix(path, filepath.Ext(path)) // of the record of a working tree
+		isOld := slices.Contains([]string{"trial", "launch", "running"}, kind) && !isRecent(path) ||
+			kind == "tree" && !isRecent(base+".json") ||
+			strings.HasSuffix(path, objectsSuffix) && sizeOf(path) > objectsLimit
+		if isOld {
+			err = errors.Join(err, removeFiles([]string{path}))
 		}
 	}
 	delete(owned, "")
@@ -196,9 +226,24 @@ func (d stateDir) owned() (paths map[string][]string, others int, err error) {
 
 func removeFiles(paths []string) (err error) {
 	for _, path := range paths {
-		err = errors.Join(err, removeFile(path))
+		if strings.HasSuffix(path, objectsSuffix) {
+			err = errors.Join(err, os.RemoveAll(path))
+		} else {
+			err = errors.Join(err, removeFile(path))
+		}
 	}
 	return err
+}
+
+// sizeOf returns how many bytes the files below dir have.
+func sizeOf(dir string) (size int64) {
+	_ = filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		if info, infoErr := entry.Info(); err == nil && infoErr == nil {
+			size += info.Size()
+		}
+		return nil
+	})
+	return size
 }
 
 // purge removes all files of ccc's, with the lock that it holds, and the directory if it has no others. It

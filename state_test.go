@@ -128,7 +128,7 @@ func TestStateTornLine(t *testing.T) {
 	}
 	box.write(statePath, 0o600, stateText(testSession, 1, "")) // the second review of a request
 	box.stop("")
-	expectEnd(t, "ccc verdict", box.run(10*time.Second, "", "ccc", "verdict", testSession), 1, "block\n", "")
+	expectEnd(t, "ccc verdict", box.run(10*time.Second, "", "ccc", "verdict"), 1, "block\n", "")
 	for _, name := range []string{outputPath, logPath} {
 		if lines := strings.Split(box.read(name), "\n"); !strings.HasSuffix(lines[0], "blo") || len(lines) < 3 {
 			t.Errorf("%s: %q", name, lines)
@@ -215,45 +215,6 @@ func FuzzTimeline(f *testing.F) {
 			t.Errorf("the last is %q, want %q in\n%s", last, want, text)
 		}
 	})
-}
-
-// What a review says of the files: an approval what has become of them, each other its reason. A question's approval is none of work.
-func TestAnswers(t *testing.T) {
-	speakIn(t, english)
-	box := newFakeBox(t)
-	box.gitIn(box.work, "git init -q; git add .; git commit -qm first; echo u >mine; echo s >>notes.txt")
-	approval := review{Event: eventStop, outcome: outcome{Verdict: verdictAllow, Feedback: "fine"}, Seen: takeLook(box.work, box.vars, time.Minute)}
-	expect := func(what string, r review, word verdict, why string) {
-		t.Helper()
-		a := r.answer(box.vars)
-		if a.word != word || !strings.HasPrefix(a.why, why) || why == "" && a.why != "" {
-			t.Errorf("%s: %s %q, want %s %q", what, a.word, a.why, word, why)
-		}
-	}
-	expect("an approval", approval, verdictAllow, "nothing has changed since")
-	box.write("../work/a", 0o600, "new\n")
-	box.gitIn(box.work, "echo t >mine; git add a; git commit -qm a a; rm notes.txt")
-	expect("changed", approval, answerChanged, "changed since: a, mine, notes.txt")
-	unseen, gone, moved, outside, question := approval, approval, approval, approval, approval
-	unseen.Seen.Unseen, gone.Seen.Head, moved.Seen.Top, outside.Seen.Repository = "git is slow", strings.Repeat("1", 40), "/nowhere", ""
-	question.Event = eventPreToolUse
-	expect("git could not tell", unseen, answerChanged, "whether anything has changed since can't be told: git is slow")
-	expect("a commit that is gone", gone, answerChanged, "whether anything has changed since can't be told: the commit 1111")
-	expect("a directory that is gone", moved, answerChanged, "whether anything has changed since can't be told: the directory /nowhere is gone")
-	expect("outside git", outside, verdictAllow, "there is no git repository, so the verdict alone counts, until the next prompt")
-	refused, failed := approval, approval
-	refused.Verdict, failed.outcome = verdictBlock, outcome{Verdict: verdictFailed, Error: "overloaded"}
-	expect("a refusal", refused, verdictBlock, "fine")
-	expect("a failure", failed, verdictFailed, "overloaded")
-	for name, c := range map[string]struct {
-		r    review
-		want bool
-	}{"approval": {approval, true}, "refusal": {refused, false}, "failure": {failed, false}, "question": {question, false}} {
-		expectIs(t, name+" approves", c.r.approves(), c.want)
-	}
-	for want, all := range map[string][]string{"": nil, "one": {"one"}, "two": {"one", "two"}} {
-		expectIs(t, "the newest request", review{Requests: all}.newestRequest(), want)
-	}
 }
 
 // The names under which a session's files were kept, and by which others call ccc, stay: an upgrade finds them.

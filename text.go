@@ -194,11 +194,12 @@ var (
 	errSwitchedOff = errText{"审查期间监督被关闭", "supervision was switched off during the review"}
 	errUserEnded   = errText{"按了 Esc 或 Ctrl-C，Claude Code 退出了，或者 ccc 被强行结束",
 		"Esc or Ctrl-C was pressed, Claude Code exited, or ccc was killed"}
-	errNoResult    = errText{"审查者没有给出结果就结束了", "the reviewer ended without a result"}
-	errNoCount     = errText{"计数无法保存，只审查第一次停下", "without a count only the first stop is reviewed"}
-	errNoVerdict   = errText{"审查者没有给出判定", "the reviewer gave no verdict"}
+	errNoResult      = errText{"审查者没有给出结果就结束了", "the reviewer ended without a result"}
+	errNoCount       = errText{"计数无法保存，只审查第一次停下", "without a count only the first stop is reviewed"}
+	errNoVerdict     = errText{"审查者没有给出判定", "the reviewer gave no verdict"}
+	tooMuchUntracked = words{"git 没有跟踪的文件超过 %d 个或 %d MB：不该看的写进 .gitignore",
+		"over %d files, or %d MB, are not tracked by git: name in .gitignore what is not to be looked at"}
 	errNoGit       = errText{"这里没有 git 仓库", "there is no git repository"}
-	commitGone     = words{"提交 %s 不在了", "the commit %s is gone"}
 	gitTooSlow     = words{"git 用时超过 %v", "git took longer than %v"}
 	noVerdict      = words{"审查者没有给出判定：%s", "the reviewer gave no verdict: %s"}
 	noVerdictAgain = words{"审查者连续 %d 次没有给出判定：它不按要求的格式回答", // how often in a row
@@ -366,18 +367,23 @@ var (
 
 // ccc verdict, and what has become of the files since an approval.
 var (
-	verdictHead    = words{"%s：%s（%s）", "%s: %s %s"} // which review, its verdict, how long ago
-	approvedHead   = words{"%s；%s", "%s; %s"}        // that, and one of the next five, as behind approvedBut
+	// which review, its verdict, how long ago, and one of the next five, the feedback or the error
+	verdictHead    = words{"%s：%s（%s）；%s", "%s: %s %s; %s"}
 	nothingChanged = words{"之后没有改动", "nothing has changed since"}
 	changedSince   = words{"之后有改动：%s", "changed since: %s"}
-	manyChanged    = words{"之后有改动（超过 %d 个路径，没有记录是哪些）",
-		"something has changed since (of over %d paths it is not recorded which)"}
-	notCompared  = words{"之后有没有改动无从得知：%s", "whether anything has changed since can't be told: %s"}
-	verdictAlone = words{"%s，只看判定本身，到下一条消息为止", "%s, so the verdict alone counts, until the next prompt"}
-	approvedBut  = words{"通过了，但%s", "approved, but %s"}
+	notCompared    = words{"之后有没有改动无从得知：%s", "whether anything has changed since can't be told: %s"}
+	verdictAlone   = words{"%s，只看判定本身，到下一条消息为止", "%s, so the verdict alone counts, until the next prompt"}
+	approvedBut    = words{"通过了，但%s", "approved, but %s"}
+
 	reviewRuns   = words{"%s 正在进行，已 %s", "%s has been running for %s"}
 	newerRequest = words{"之后用户又有新的要求，还没有审查过。", "A newer request has not been judged yet."}
-	newUntracked = words{"审查时还没有、git 也没有跟踪的新文件（不会被推送）：%s",
+	newFromMain  = words{"与远程主分支上的内容相同、不在通过的改动里，不算：%s",
+		"As on the remote's main branch, and no part of what was approved, so it does not count: %s"}
+	approvedBefore = words{"%s；上次通过之后没有改动", "%s; nothing has changed since the last approval"}
+	stillOpen      = words{"会话 %s 在这里退回的工作还没有通过（%s）",
+		"work of session %s that was sent back here has not been approved (%s)"}
+	reviewNotFound = words{"会话 %s 的记录里没有它最后一次审查", "the timeline of session %s lacks its last review"}
+	newUntracked   = words{"审查时还没有、git 也没有跟踪的新文件（不会被推送）：%s",
 		"New since, and not tracked by git (no push holds them): %s"}
 	verdictAdvice = words{"怎么办：ccc review 审查现在的内容；git push --no-verify 跳过检查",
 		"What to do: ccc review judges what is here now; git push --no-verify skips this check"}

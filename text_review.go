@@ -8,13 +8,6 @@ var (
 	feedbackCut     = words{"……（反馈过长，全文见 %s）", "... (too long; the whole feedback is in %s)"}
 )
 
-// These are the ways in which the beginning of a change is known.
-const (
-	sinceReview  = "review"  // by the look of the last review that approved
-	sinceRequest = "request" // by the look at the first prompt
-	sinceCommit  = "commit"  // by a commit, for want of a look
-)
-
 // The request for a review.
 var (
 	opening = words{ // bySystemPrompt or byGuideAbove
@@ -76,11 +69,10 @@ var (
 		"- This is macOS: a script begins in the copy of the project, whose path is another one; HOME is " +
 			"empty, and nothing answers at 127.0.0.1. What fails by that says nothing of the agent's work."}
 	sectionCompare = words{ // compareExample; the last item of the list above
-		"- 失败是不是原来就有，同一次运行里撤掉改动、重新构建（git 不动被忽略的文件）再跑一遍就知道；报错相同才是同一个失败。" +
-			"BASE 换成“本次改动”里的那个提交：\n\n```sh\n%s\n```",
+		"- 失败是不是原来就有，同一次运行里撤掉改动、重新构建（git 不动被忽略的文件）再跑一遍就知道；报错相同才是同一个失败：\n\n```sh\n%s\n```",
 		"- Whether a failure was there before, the same run tells when the tests run again without the " +
 			"change, built anew (git leaves ignored files as they are). It is the same failure only with the " +
-			"same message. For BASE put the commit that \"The change\" names:\n\n```sh\n%s\n```"}
+			"same message:\n\n```sh\n%s\n```"}
 	sectionWordsOnly = words{
 		"## 只有对话\n最后一条要求之后，Agent 没有调用工具，也没有文件不同。审它的回答，或者它该做而没做的事。不必运行什么，回答说到的文件才读。",
 		"## Words only\nSince the last request the agent called no tool, and no file differs. Judge its answer, " +
@@ -151,52 +143,36 @@ var (
 	sectionCrons = words{"## 已安排的唤醒\n%s\n到时会唤醒 Agent，届时还有一次审查。",
 		"## Scheduled wake-ups\n%s\nEach wakes the agent at its time, and there will be a review then."}
 	sectionChanges = words{"## 本次改动\n%s", "## The change\n%s"}
-	// How its beginning is known; a commit, or the empty tree.
-	changeBegins = map[string]words{
-		sinceRequest: {"与改动开始时工作区里的内容相比（当时检出 %s）；用户此前已有、之后没人动过的改动不算在内。",
-			"Compared with what lay in the working tree when this change began (%s was checked out). " +
-				"What had been changed before, and was not touched since, is left out."},
-		sinceReview: {"与上次通过的审查开始时工作区里的内容相比（当时检出 %s）。",
-			"Compared with what lay in the working tree when the last approved review began (%s was " +
-				"checked out)."},
-		sinceCommit: {"改动开始时工作区里有什么，没有记录，因此与 %s 相比：其中可能有更早的改动。",
-			"What lay in the working tree when this change began is not known, so this is compared with " +
-				"%s: some of it may be older."},
-	}
+	changesBegin   = words{"与改动开始时工作区里的内容相比；此前已有的改动不算在内。",
+		"Compared with what lay in the working tree when this change began; what had been changed before is " +
+			"left out."}
+	changesMayBeOlder = words{"改动开始时工作区里有什么，没有记录，因此与 %s 相比：其中可能有更早的改动。",
+		"What lay in the working tree when this change began is not known, so this is compared with %s: " +
+			"some of it may be older."}
 	changesFromNothing = words{"空目录", "nothing"}
 	changesNone        = words{"没有任何文件不同。", "No file differs."}
-	changesCommitted   = words{"以上全部已提交。", "All of it is committed."}
-	changesUncommitted = words{"其中还没有提交的：%s", "Not committed yet: %s"}
-	changesBefore      = words{"此前已有改动、之后没人动过，因此不属于本次改动：%s",
-		"Changed before and not touched since, so no part of this: %s"}
-	changesNested = words{"内层的仓库，没有看：%s", "Repositories inside, which were left out: %s"}
-	changesDirty  = words{"子模块里有没提交的改动：%s", "Submodules with changes that are not committed in them: %s"}
+	changesNested      = words{"内层的仓库，没有看：%s", "Repositories inside, which were left out: %s"}
+	changesDirty       = words{"子模块里有没提交的改动：%s", "Submodules with changes that are not committed in them: %s"}
+	changesLarge       = words{"超过 10 MB、git 没有跟踪，没有看：%s",
+		"Over 10 MB and not tracked by git, which were left out: %s"}
+	changesUnread = words{"git 读不了，没有看：%s", "Not readable for git, which were left out: %s"}
+	changesBelow  = words{"这里没有 git 仓库，改动无从得知。下面这些目录各是一个仓库，请到里面用 git status 和 git diff 查看：%s",
+		"There is no git repository here, so the change is not known. These directories are one each; look " +
+			"there with git status and git diff: %s"}
 	changesByHand = words{"这次审查是用户自己发起的：用户可能也改过文件，对话里不会提到。这样的改动按它本身判断。",
 		"The user asked for this review: they may have edited files, too, which the conversation does not " +
 			"mention. Judge such edits for what they are."}
-	changesSettled = words{"上次通过之后、用户下一条消息发出时已经如此（用户自己改的，或者 Agent 被唤醒后改的）：",
-		"These lay so already when the user sent the next request after the last approval (the user's own " +
-			"edits, or the agent's after it was woken):"}
-	changesRemote = words{"改动开始以来，远程仓库也有了同样的内容（拉取、合并来的，或者 Agent 自己推送的）：",
-		"Since this change began a remote has got these, too, with this content (pulled, merged, or pushed " +
-			"by the agent):"}
-	changesDiff    = words{"git diff %s，路径从 %s 算起：", "git diff %s, paths from %s:"}
+	changesOfOther = words{ // session, when, its newest request, its last feedback
+		"其中也有另一个会话的改动，还没有通过（会话 %s，%s）：通过这次审查，也就通过了它。它最新的要求：%s\n它上次的反馈：%s",
+		"Changes of another session, which nobody has approved, are part of this (session %s, %s): an approval " +
+			"approves them, too. Its newest request: %s\nIts last feedback: %s"}
+	changesMain = words{"下面这些与远程主分支上的内容相同（拉取、合并来的，或者 Agent 自己推送的）：",
+		"These are as on the remote's main branch (pulled, merged, or pushed by the agent):"}
+	changesDiff = words{"git diff %s %s（加上 -- 路径，只看一个文件），路径从 %s 算起：",
+		"git diff %s %s (with -- PATH for one file), paths from %s:"}
 	changesRest    = words{"没有完整显示的文件：%s", "Files that are not shown whole: %s"}
 	changesUnknown = words{"无法得知（%s）：请用 git status 和 git diff 查看。",
 		"It can't be told (%s): use git status and git diff."}
-	// What is known of a path that had changes when the change began, and of one whose changes are gone: it
-	// is as in that commit.
-	markBefore = map[string]words{
-		sinceRequest: {"改动开始前用户已改过", "the user had changed it before"},
-		sinceReview:  {"上次通过的审查开始时已有改动", "it had changes when the last approved review began"},
-	}
-	markGone = map[string]words{
-		sinceRequest: {"改动开始前用户已改过，现在与 %s 相同：那些改动没有了",
-			"the user had changed it before, and it is as in %s again: those changes are gone"},
-		sinceReview: {"上次通过的审查开始时已有改动（通过的，或用户自己的），现在与 %s 相同：那些改动没有了",
-			"it had changes, approved ones or the user's, when the last approved review began, and it is as " +
-				"in %s again: those changes are gone"},
-	}
 	sectionLastFeedback = words{"## 上次反馈\n%s", "## Previous feedback\n%s"}
 	sectionUnseen       = words{
 		"Agent 没有看到这条反馈：会话只是被旁观，没有拦下它。用户可能转告了它，对话里看得到。",

@@ -44,7 +44,6 @@ const unreviewedYet = "subagents"
 // A prompt is one that the user submitted, or Claude Code for them at a time that they have set.
 type prompt struct {
 	Text string    `json:"text,omitempty"` // whole; none of an image alone
-	Seen look      `json:"seen,omitzero"`  // the working tree that the agent was in, as the prompt came
 	at   time.Time // of its line
 }
 
@@ -78,7 +77,7 @@ type review struct {
 	Way    string    `json:"way,omitempty"`     // asked with the agent's "cache", or with its "own" prompt
 	NoCopy string    `json:"no_copy,omitempty"` // why nothing could be run; what fixes that on a line below
 	Seen   look      `json:"seen,omitzero"`     // the working tree, as the review began
-	Change []string  `json:"change,omitempty"`  // the first paths of the change, behind A, M or D and a blank
+	Change []string  `json:"change,omitempty"`  // the first paths of the change, behind git's letter and a blank
 	Ended  time.Time `json:"ended,omitzero"`    // when it ended
 	outcome
 
@@ -134,19 +133,15 @@ func (t *tokens) add(u tokens) {
 	t.Output += u.Output
 }
 
-// A look is what git finds in a working tree at one time. Outside a repository only its worktree is there.
+// A look is a working tree at one time. Outside a repository only its worktree is there.
 type look struct {
 	tree
-	Head   string     `json:"head,omitempty"`   // the commit checked out; none before the first
-	Paths  pathStates `json:"paths,omitempty"`  // those that differ from Head
-	TreeID string     `json:"tree,omitempty"`   // in their place if over pathsLimit: git's id of it all
-	Unseen string     `json:"unseen,omitempty"` // why neither is known
+	Head   string `json:"head,omitempty"`   // the commit checked out; none before the first
+	Branch string `json:"branch,omitempty"` // as git names it in full; none where none is checked out
+	TreeID string `json:"tree,omitempty"`   // git's id of what lay there, as `git add -A` would commit it
+	Unseen string `json:"unseen,omitempty"` // why that is not known
+	at     time.Time
 }
-
-// pathStates are the paths in which a working tree differs from a commit, quoted by git: a name that is not
-// UTF-8 can't be in JSON. The values are what the commit has there and what `git add -A` would add now,
-// each as mode and object id, or "" where there is no file. Ignored files are left out.
-type pathStates map[string][2]string
 
 // A step is what the reviewer of a review did.
 type step struct {

@@ -1,14 +1,22 @@
 package main
 
-// ccc verdict, for scripts and hooks: stdout has one word, stderr the reason, and the exit code is 0 only
-// for an approval that still holds.
+// ccc verdict, for scripts and hooks: of the last review in this working tree stdout has one word, and stderr
+// the reason. The exit code is 0 only for an approval that still holds.
 
 import (
+	"cmp"
+	"context"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
 	"strings"
-	"time"
+)
+
+// These are the answers of ccc verdict that no review gave.
+const (
+	answerNone    verdict = "none"
+	answerChanged verdict = "changed"
 )
 
 // verdictCodes are the exit codes of ccc verdict.
@@ -17,26 +25,12 @@ var verdictCodes = map[verdict]int{
 	answerNone: 3, verdictReviewing: 3, verdictCancelled: 3, answerChanged: 3,
 }
 
-// A sessionReview is a review with the session that it is of.
-type sessionReview struct {
-	review
-	session string
-	history *history
-}
-
-// showVerdict is ccc verdict [SESSION].
+// showVerdict is ccc verdict.
 func showVerdict(c *invocation, d dirs) error {
-	stops, err := d.stops(c.operands)
+	p := d.state.place(d.here, d.env)
+	word, lines, err := p.verdict()
 	if err != nil {
-		return err
-	}
-	word, lines := answerNone, []string{say(nobodyHere, pathFrom("", treeOf(d.here).Top))}
-	if len(stops) > 0 {
-		last, a := lastJudged(stops, d.env)
-		word, lines = a.word, last.reasonLines(a)
-		if last.isTakenBack() {
-			word = answerNone
-		}
+		return failure{code: 2, err: fmt.Errorf("verdict: %w", err), hint: "ccc review"}
 	}
 	fmt.Println(word)
 	code, isKnown := verdictCodes[word]
@@ -46,94 +40,127 @@ func showVerdict(c *invocation, d dirs) error {
 	if code != 0 && newScreen(os.Stderr).terminal {
 		lines = append(lines, say(verdictAdvice))
 	}
-	notice(printable(redact(strings.Join(lines, "\n"))))
+	notice(printable(redact("ccc: " + strings.Join(lines, "\n"))))
 	return failure{code: code}
 }
 
-// isTakenBack reports whether the next prompt has taken the review back, as it does outside git.
-func (s sessionReview) isTakenBack() bool {
-	return s.Seen.Repository == "" && s.Begun.Before(s.history.lastPrompt())
-}
-
-// stops returns the reviews that count as a stop: of the session that the operand names, else of all sessions
-// in the tree that holds d.here, as they ended. A session that can't be read may be the newest: an error.
-func (d dirs) stops(operands []string) (stops []sessionReview, err error) {
-	here := treeOf(d.here)
-	ids, err := d.state.sessions()
-	if len(operands) > 0 && err == nil {
-		ids = []string{""}
-		ids[0], err = d.state.findSession(operands[0])
+// verdict returns the word, and the reason: which review it was, when, and what follows from it. An error
+// means that it can't be told.
+func (p place) verdict() (word verdict, lines []string, err error) {
+	record, err := p.record()
+	if err != nil || record.Last == nil {
+		return answerNone, []string{say(nobodyHere, pathFrom("", p.Top))}, err
+	}
+	h, err := p.dir.session(record.Last.Session).readHistory()
+	r := h.review(record.Last.Review)
+	if err == nil && r == nil {
+		err = errors.New(say(reviewNotFound, record.Last.Session))
 	}
 	if err != nil {
-		return nil, err
+		return "", nil, err
 	}
-	for _, id := range ids {
-		h, err := d.state.session(id).readHistory()
-		if err != nil {
-			return nil, failure{code: 2, err: fmt.Errorf("session %s: %w", id, err), hint: sessionHint}
-		}
-		for _, r := range h.Reviews {
-			stop := sessionReview{review: r, session: id, history: h}
-			if stop.countsAsStop() && (r.Seen.tree == here || len(operands) > 0) {
-				stops = append(stops, stop)
-			}
-		}
+	word, why, told, err := r.answer(p)
+	if err != nil {
+		return "", nil, err
 	}
-	slices.SortStableFunc(stops, func(a, b sessionReview) int { return a.endTime().Compare(b.endTime()) })
-	return stops, nil
-}
-
-// endTime is when the review ended; one that runs ends last.
-func (s sessionReview) endTime() time.Time {
-	if s.Verdict == verdictReviewing {
-		return time.Now().Add(time.Hour)
+	isUnjudged := word == verdictFailed || word == verdictCancelled
+	if isUnjudged && record.Approved != nil && p.isAt(record.Approved.begin) {
+		word, why = verdictAllow, say(approvedBefore, cmp.Or(why, r.verdictName()))
 	}
-	return s.lastTime()
-}
-
-// lastJudged returns the last stop, and its answer. If that was not reviewed (failed, cancelled), an approval
-// right before it counts, as long as no file has changed.
-func lastJudged(stops []sessionReview, env []string) (sessionReview, answer) {
-	last := len(stops) - 1
-	before := last
-	for before > 0 && (stops[before].Verdict == verdictFailed || stops[before].Verdict == verdictCancelled) {
-		before--
+	_, counts, end := p.counting()
+	defer end()
+	i := slices.IndexFunc(record.Open, func(o openBegin) bool { return o.Mark != "" && counts(o.At) })
+	if word == verdictAllow && i >= 0 {
+		open := record.Open[i]
+		word, why = open.Mark, say(stillOpen, open.Session, howLongAgo(open.Put))
 	}
-	if s := stops[before]; before < last && s.Verdict == verdictAllow && s.Seen.Repository != "" {
-		if a := s.answer(env); a.word == verdictAllow {
-			return s, a
-		}
-	}
-	return stops[last], stops[last].answer(env)
-}
-
-// reasonLines are the reason: which review it was, when, and what follows from it.
-func (s sessionReview) reasonLines(a answer) (lines []string) {
-	when := howLongAgo(s.lastTime())
-	head := say(verdictHead, s.reviewTitle(), s.verdictName(), when)
-	switch s.Verdict {
-	case verdictAllow:
-		lines = append(lines, say(approvedHead, head, a.why))
-		if s.Feedback != "" {
-			lines = append(lines, say(leftToUser, s.Feedback))
-		}
+	when := howLongAgo(r.lastTime())
+	lines = []string{say(verdictHead, r.reviewTitle(), r.verdictName(), when, why)}
+	switch r.Verdict {
 	case verdictReviewing:
-		return []string{say(reviewRuns, s.reviewTitle(), runningSince(s.Begun))}
+		lines[0] = say(reviewRuns, r.reviewTitle(), runningSince(r.Begun))
 	case verdictLimit:
-		lines = append(lines, say(withReason, say(limitReached, count(s.Limit, reviews)), when))
-		if open := s.history.openFeedback(); open != "" {
+		lines[0] = say(withReason, say(limitReached, count(r.Limit, reviews)), when)
+		if open := h.openFeedback(); open != "" {
 			lines = append(lines, say(feedbackStillOpen, open))
 		}
-	case verdictBlock, verdictFailed, verdictCancelled:
-		lines = append(lines, say(titleAndWord, head, a.why))
-	default: // a timeline may hold any word
-		lines = append(lines, head)
+	case verdictAllow:
+		if r.Feedback != "" {
+			lines = append(lines, say(leftToUser, r.Feedback))
+		}
 	}
-	if s.history.lastPrompt().After(s.Begun) {
+	if h.lastPrompt().After(r.Begun) {
 		lines = append(lines, say(newerRequest))
 	}
-	if len(a.untracked) > 0 {
-		lines = append(lines, say(newUntracked, pathNames(a.untracked)))
+	return word, append(lines, told...), nil
+}
+
+// answer returns what the review says of the files as they are now. Of an approval why is what has become of
+// them, else the feedback or the error; told is what differs and does not count. Outside git the verdict
+// alone counts.
+func (r review) answer(p place) (word verdict, why string, told []string, err error) {
+	switch {
+	case r.Verdict != verdictAllow:
+		return r.Verdict, cmp.Or(r.Error, r.Feedback), nil, nil
+	case p.Repository == "":
+		return r.Verdict, say(verdictAlone, errNoGit), nil, nil
+	case r.Seen.TreeID == "":
+		return "", "", nil, errors.New(say(notCompared, r.Seen.Unseen))
 	}
-	return lines
+	c, err := p.compare(r.Seen)
+	switch {
+	case err != nil:
+		return "", "", nil, errors.New(say(notCompared, oneLine(err.Error())))
+	case len(c.changed) > 0:
+		word, why = answerChanged, say(changedSince, pathNames(c.changed))
+	default:
+		word, why = verdictAllow, say(nothingChanged)
+	}
+	if len(c.untracked) > 0 {
+		told = append(told, say(newUntracked, pathNames(c.untracked)))
+	}
+	if len(c.fromMain) > 0 {
+		told = append(told, say(newFromMain, pathNames(c.fromMain)))
+	}
+	return word, why, told, nil
+}
+
+// A comparison is what lies in a working tree now, other than a review saw it.
+type comparison struct {
+	changed   []string
+	untracked []string // new, and git does not track it: no push holds it, and it does not count
+	fromMain  []string // as on the remote's main branch, and no part of what was approved: nor does it
+}
+
+// compare compares the working tree with what a review saw there.
+func (p place) compare(seen look) (c comparison, err error) {
+	l, o := p.look(context.Background(), reviewLookPatience, false)
+	defer o.end()
+	if l.TreeID == "" {
+		return c, errors.New(l.Unseen)
+	}
+	paths, err := o.changedPaths(seen.TreeID, l.TreeID)
+	var otherwise, touched []string
+	if r, _ := p.record(); r.Approved != nil && r.Approved.Tree == seen.TreeID && len(paths) > 0 {
+		otherwise, _ = o.differing("--name-only", seen.Head, l.TreeID)
+		approved := judgedChange{from: r.Approved.From, look: seen}
+		if approved.compare(o) != nil {
+			otherwise = nil
+		}
+		for _, p := range approved.paths {
+			touched = append(touched, p.name)
+		}
+	}
+	for _, path := range paths {
+		switch {
+		case path.letter == "":
+		case path.letter == "A" && slices.Contains(o.untracked, path.name):
+			c.untracked = append(c.untracked, path.name)
+		case path.isMain && slices.Contains(otherwise, path.name) && !slices.Contains(touched, path.name):
+			c.fromMain = append(c.fromMain, path.name)
+		default:
+			c.changed = append(c.changed, path.name)
+		}
+	}
+	return c, err
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -35,14 +34,14 @@ func TestBadInput(t *testing.T) {
 			verdict = 0 allow |
 			review = 0 [SUPERVISOR] Review: approved |`},
 		{"an unknown session", first, "echo 1 >>notes.txt; git commit -qam x", "", "", `
-			verdict ffff = 2 | no session
+			verdict ffff = 2 | unexpected argument
 			review ffff = 2 | no session`},
 		{"a rebase under way", first, "echo 1 >>notes.txt; git commit -qam x",
 			"git checkout -qb side HEAD~1; echo s >notes.txt; git commit -qam s; git checkout -q main; ! git rebase side 2>/dev/null", "", `
 			verdict = 3 changed | notes.txt
 			review = 0 [SUPERVISOR] Review: approved |`},
 		{"a torn record", first, "echo 1 >>notes.txt; git commit -qam x", timeline + "head -c -40 $f >$f.new; mv $f.new $f", "", `
-			verdict = 3 cancelled | killed
+			verdict = 0 allow | killed
 			review = 0 [SUPERVISOR] Review: approved |`},
 		{"another record behind a torn one", first, "echo 1 >>notes.txt; git commit -qam x",
 			timeline + `head -c -40 $f >$f.new; echo >>$f.new; tail -n 1 $f >>$f.new; mv $f.new $f`, "", `
@@ -53,16 +52,16 @@ func TestBadInput(t *testing.T) {
 			timeline + `printf '\000\377{}[]\n{"kind":3}\n{"kind":"end","review":"x","verdict":"allow","files":7}\n' >>$f`, "", `
 			verdict = 0 allow |`},
 		{"no state directory", first, "", "mkdir -p ../home/.claude; echo x >../home/.claude/ccc", "", `
-			verdict = 1 | not a directory
+			verdict = 2 | not a directory
 			status = 1 | not a directory
 			log = 1 | not a directory
 			SESSION review = 4 | not a directory`},
 		{"2,001 files of the user's", first + "; seq -f f%g 2001 | xargs touch", "echo 1 >>notes.txt; git commit -qam x", "echo x >f1", "", `
-			verdict = 3 changed | something has changed since (of over 2000 paths`},
+			verdict = 3 changed | changed since: f1`},
 		{"no git", first, "echo 1 >>notes.txt; git commit -qam x", "PATH nogit", "", `
-			verdict = 3 changed | "git": executable file not found`},
+			verdict = 2 | "git": executable file not found`},
 		{"a git that hangs", first, "echo 1 >>notes.txt; git commit -qam x", "PATH hang", "", `
-			verdict = 3 changed | whether anything has changed since can't be told: git took longer than 5s`},
+			verdict = 2 | whether anything has changed since can't be told: git took longer than 5s`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			box := newHookBox(t)
@@ -107,71 +106,6 @@ func TestBadInput(t *testing.T) {
 	}
 }
 
-// FuzzPathLists: of two lists of what differs from a commit, as git prints them, exactly those paths have changed between whose
-// content differs, whatever is in their names; and a path is told from its quoted name.
-func FuzzPathLists(f *testing.F) {
-	f.Add("a\nb c\n\"d\"\n文", []byte{0, 1, 2, 3, 4, 5})
-	f.Add("'a'\n\\\n\t", []byte{9, 27, 70, 255})
-	// quoted is a name as git writes it with core.quotePath.
-	quoted := func(name string) string {
-		out, marks := "", map[byte]string{'"': `\"`, '\\': `\\`, 7: `\a`, 8: `\b`, 9: `\t`, 10: `\n`, 11: `\v`, 12: `\f`, 13: `\r`}
-		for _, b := range []byte(name) {
-			mark, is := marks[b]
-			switch {
-			case is:
-			case b < ' ' || b > '~':
-				mark = fmt.Sprintf(`\%03o`, b)
-			default:
-				mark = string(b)
-			}
-			out += mark
-		}
-		if out != name {
-			return `"` + out + `"`
-		}
-		return name
-	}
-	content := func(n byte) (mode, object string) {
-		if n%4 == 0 {
-			return "000000", strings.Repeat("0", 40)
-		}
-		return "100644", strings.Repeat(string('a'+rune(n%4)), 40)
-	}
-	f.Fuzz(func(t *testing.T, text string, states []byte) {
-		base, then, present := map[string]byte{}, map[string]byte{}, map[string]byte{}
-		for i, name := range strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == 0 }) {
-			if i >= len(states) || i == 20 {
-				break
-			}
-			name = strings.ReplaceAll(name, "..", "--") + "\n"[:i%2] // each second one has a newline in it
-			base[name], then[name], present[name] = states[i]%4, states[i]/4%4, states[i]/16%4
-		}
-		list := func(now map[string]byte) pathStates {
-			s := pathStates{}
-			lines := &lineWriter{line: func(line []byte) { s.add(string(line)) }}
-			for name := range base {
-				if now[name] != base[name] {
-					was, object := content(base[name])
-					is, other := content(now[name])
-					fmt.Fprintf(lines, ":%s %s %s %s M\t%s\n", was, is, object, other, quoted(name))
-				}
-			}
-			lines.close()
-			return s
-		}
-		got, want := list(then).changedTo(list(present), "/nowhere"), map[string]string{}
-		for name := range base {
-			if then[name] != present[name] {
-				want[quoted(name)] = pathContent(content(present[name]))
-			}
-			expectIs(t, "the name", unquoted(quoted(name)), name)
-		}
-		if !maps.Equal(got, want) {
-			t.Errorf("changed: %q, want %q of %v, %v, %v", got, want, base, then, present)
-		}
-	})
-}
-
 // A session that is approved, and what ccc verdict says of it since.
 func TestVerdictChanged(t *testing.T) {
 	box := newHookBox(t)
@@ -181,19 +115,18 @@ func TestVerdictChanged(t *testing.T) {
 	box.reviews(allows("well done"))
 	expect := func(code int, word string, lines ...string) {
 		t.Helper()
-		got := box.run(20*time.Second, "", "ccc", "verdict", testSession)
+		got := box.run(20*time.Second, "", "ccc", "verdict")
 		if text := strings.Join(lines, "\n"); got.code != code || strings.TrimSpace(got.stdout) != word || strings.TrimSpace(got.stderr) != text {
 			t.Errorf("%+v, want %s, %d, %s", got, word, code, text)
 		}
 	}
-	expect(2, "", "ccc: no session \""+testSession+"\"\n     name one, as ccc status lists them")
 	box.submit("do it")
-	expect(3, "none", "No session has been reviewed in this working tree: "+box.work)
+	expect(3, "none", "ccc: No session has been reviewed in this working tree: "+box.work)
 	if got := box.stop(""); !strings.Contains(got.stdout, `"systemMessage":"[SUPERVISOR] Review 1/8: approved`) || strings.Contains(got.stdout, "decision") {
 		t.Errorf("%+v", got)
 	}
 	const left = "The reviewer leaves this to you: well done"
-	same, changed := []string{"Review 1/8: approved just now; nothing has changed since", left}, []string{"Review 1/8: approved just now; changed since: notes.txt", left}
+	same, changed := []string{"ccc: Review 1/8: approved just now; nothing has changed since", left}, []string{"ccc: Review 1/8: approved just now; changed since: notes.txt", left}
 	expect(0, "allow", same...)
 	box.write("../work/notes.txt", 0o600, "other\n")
 	expect(3, "changed", changed...)
@@ -209,7 +142,7 @@ func TestVerdictChanged(t *testing.T) {
 	// A file that changes while the reviewer looks has changed since.
 	box.reviews(fakeReview{runs("echo new >>notes.txt"), decides(true, "")})
 	box.stop("")
-	expect(3, "changed", "Review 1/8: approved just now; changed since: notes.txt")
+	expect(3, "changed", "ccc: Review 1/8: approved just now; changed since: notes.txt")
 	// Where the project is named by a link it is the same working tree.
 	check(t, os.Symlink(box.work, filepath.Join(box.home, "link")))
 	expectIn(t, "through a link", box.gitIn(box.home, "cd link; ccc verdict 2>&1 || :"), "changed since: notes.txt")

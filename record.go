@@ -1,0 +1,311 @@
+package main
+
+// The record of a working tree: the changes there that nobody has approved, what the last approval saw, and
+// which review was the last. It is of the working tree, whichever session works there. Each doubt makes a
+// change larger.
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// A treeRecord is what a record holds. Outside git that is the last review alone, until the next prompt.
+type treeRecord struct {
+	Open     []openBegin   `json:"open,omitempty"`
+	Approved *approval     `json:"approved,omitempty"`
+	Last     *newestReview `json:"last,omitempty"`
+}
+
+// An approval is what the last one saw.
+type approval struct {
+	begin
+	From begin `json:"from"` // where the approved change began
+}
+
+// A newestReview is the newest review of a stop or by hand.
+type newestReview struct {
+	Session string    `json:"session_id"`
+	Review  string    `json:"review"`
+	Begun   time.Time `json:"begun"`
+}
+
+// record reads the record, an empty one where there is none.
+func (p place) record() (r treeRecord, err error) {
+	text, err := os.ReadFile(p.file(".json"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return r, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(text, &r)
+	}
+	return r, err
+}
+
+// update changes the record under its lock. A corrupt one begins anew. What was put there
+// retention ago goes.
+func (p place) update(change func(*treeRecord)) error {
+	unlock, err := lockFile(p.file(".lock"))
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	r, _ := p.record()
+	change(&r)
+	r.Open = slices.DeleteFunc(r.Open, func(o openBegin) bool { return time.Since(o.Put) > retention })
+	return replaceFile(p.file(".json"), append(encodeJSON(r), '\n'), false)
+}
+
+// counting returns what reports whether a begin counts that was put at that commit and branch: the branch is
+// checked out, or HEAD contains the commit. here is what is checked out now.
+func (p place) counting() (here begin, counts func(at begin) bool, end func()) {
+	g, end := gitIn(context.Background(), reviewLookPatience, p.tree, p.env)
+	here.Commit, here.Branch = g.head()
+	return here, func(at begin) bool {
+		return at.Branch != "" && at.Branch == here.Branch || at.Commit == here.Commit || g.contains(at.Commit)
+	}, end
+}
+
+// put puts the begin into what is open, in the place of those of the session's that count and are no older,
+// whose mark it keeps. A mark is that of all of the session's that count.
+func (p place) put(session string, b begin, mark verdict) error {
+	here, counts, end := p.counting()
+	defer end()
+	return p.update(func(r *treeRecord) {
+		next, kept := openBegin{begin: b, Session: session, Put: now(), At: here, Mark: mark}, r.Open[:0]
+		for _, o := range r.Open {
+			isOwn := o.Session == session && counts(o.At)
+			if isOwn {
+				next.Mark, o.Mark = cmp.Or(next.Mark, o.Mark), cmp.Or(mark, o.Mark)
+			}
+			if !isOwn || o.Time.Before(b.Time) {
+				kept = append(kept, o)
+			}
+		}
+		r.Open = append(kept, next)
+	})
+}
+
+// take takes out of what is open what counts and is wanted, and sets what was approved, unless that is nil.
+func (p place) take(approved *approval, isWanted func(openBegin) bool) error {
+	_, counts, end := p.counting()
+	defer end()
+	return p.update(func(r *treeRecord) {
+		r.Approved = cmp.Or(approved, r.Approved)
+		r.Open = slices.DeleteFunc(r.Open, func(o openBegin) bool { return isWanted(o) && counts(o.At) })
+	})
+}
+
+// noteLast notes the review as the last one, unless a later one has begun.
+func (p place) noteLast(session string, r review) error {
+	return p.update(func(t *treeRecord) {
+		if t.Last == nil || !r.Begun.Before(t.Last.Begun) {
+			t.Last = &newestReview{session, r.ID, r.Begun}
+		}
+	})
+}
+
+// talkTimes returns when the conversation in the transcript at path began, and when the agent said or did
+// something last; zero where it shows none.
+func talkTimes(path string) (began, acted time.Time) {
+	var entry struct{ Timestamp time.Time }
+	var last []byte
+	_ = readLines(path, func(line []byte) {
+		text := string(line)
+		has := func(member string) bool { return strings.Contains(text, member) }
+		if began.IsZero() && has(`"type":"user"`) && json.Unmarshal(line, &entry) == nil {
+			began = entry.Timestamp
+		}
+		if has(`"type":"assistant"`) && !has(`"isSidechain":true`) && !has(`"model":"<synthetic>"`) {
+			last = append(last[:0], line...)
+		}
+	})
+	if json.Unmarshal(last, &entry) == nil {
+		acted = entry.Timestamp
+	}
+	return began, acted
+}
+
+// beginOf returns where the session's change begins here, from a prompt or a stop on; a prompt also puts that
+// into what is open. Only a conversation's first prompt, and the first behind an end, take a look: unless
+// that fails, or the agent has done something since the review that ended it began.
+func (p place) beginOf(ctx context.Context, s sessionFiles, transcript string, isPrompt bool) (begin, error) {
+	state, _ := s.readState()
+	own, isKnown := state.Begins[p.key]
+	isOpen := isKnown && own.Ended.IsZero()
+	if !isOpen {
+		began, acted := talkTimes(transcript)
+		if isPrompt && began.IsZero() { // the first is not there yet
+			began = now()
+		}
+		var l look
+		if isPrompt && !acted.After(own.Ended) {
+			var o *lookout
+			l, o = p.look(ctx, promptLookPatience, false)
+			o.end()
+		}
+		if l.TreeID != "" {
+			own.begin = l.begin()
+		} else if !isKnown {
+			own.begin = p.older(ctx, state, began)
+		}
+	}
+	var err error
+	if isPrompt {
+		err = p.put(s.id, own.begin, "")
+	}
+	if !isOpen {
+		own.Top, own.Ended = p.Top, time.Time{}
+		err = errors.Join(err, s.setBegin(p.key, own))
+	}
+	return own.begin, err
+}
+
+// older returns a begin that no look knows, of a conversation that began at that time: the commit that was
+// checked out then; where HEAD's log does not reach back so far, what HEAD shares with the commit of the
+// session's newest begin in another working tree; else nothing at all.
+func (p place) older(ctx context.Context, state sessionState, began time.Time) begin {
+	g, end := gitIn(ctx, reviewLookPatience, p.tree, p.env)
+	defer end()
+	b := begin{Commit: g.headAt(began), Time: began}
+	newest := begin{}
+	for _, other := range state.Begins {
+		if other.Time.After(newest.Time) && other.Commit != "" {
+			newest = other.begin
+		}
+	}
+	if b.Commit == "" && newest.Commit != "" {
+		b.Commit, _ = g.output("merge-base", "HEAD", newest.Commit)
+	}
+	return b
+}
+
+// takeChange returns the change of the session here: since its begin, or an older one that is open. By hand
+// it also has what the user did since the last approval.
+func (p place) takeChange(ctx context.Context, s sessionFiles, transcript string, byHand bool) (
+	c judgedChange,
+) {
+	c.tree, c.byHand, c.sessions = p.tree, byHand, p.dir
+	if p.Repository == "" {
+		below, _ := fs.Glob(os.DirFS(p.Top), "*/.git")
+		c.below = mapped(below, filepath.Dir)
+		return c
+	}
+	state, _ := s.readState()
+	own, isKnown := state.Begins[p.key]
+	switch {
+	case !byHand:
+		c.from, _ = p.beginOf(ctx, s, transcript, false)
+	case isKnown:
+		c.from = own.begin
+	default:
+		began, _ := talkTimes(transcript)
+		c.from = p.older(ctx, state, began)
+	}
+	l, o := p.look(ctx, reviewLookPatience, true)
+	defer o.end()
+	c.look, c.leftOut = l, o.leftOut
+	r, err := p.record()
+	_, counts, end := p.counting()
+	defer end()
+	for _, b := range r.Open {
+		if counts(b.At) {
+			if b.Session != s.id {
+				c.others = append(c.others, b)
+			}
+			c.from = older(b.begin, c.from)
+		}
+	}
+	if byHand && r.Approved != nil && counts(r.Approved.begin) {
+		c.from = older(r.Approved.begin, c.from)
+	}
+	if err == nil && c.Unseen == "" {
+		err = c.compare(o)
+	}
+	if err != nil {
+		c.Unseen = oneLine(err.Error())
+	}
+	return c
+}
+
+// older returns the begin that came first.
+func older(a, b begin) begin {
+	if a.Time.Before(b.Time) {
+		return a
+	}
+	return b
+}
+
+// settle records what has become of the change that began at from, with the end of the review. isEnd: nothing
+// is still to come of the work.
+func (p place) settle(s sessionFiles, r review, from begin, isEnd bool, transcript string) (err error) {
+	on, mark := r.occasion(), verdict("")
+	switch {
+	case p.Repository == "", on.isQuestion && r.Verdict != verdictBlock:
+		return nil
+	case r.Verdict == verdictAllow:
+		return p.approve(s, r, from, isEnd)
+	case on.isByHand && r.Verdict != verdictBlock:
+		return nil
+	case !on.isByHand:
+		from, err = p.beginOf(context.Background(), s, transcript, false)
+	}
+	if !on.isQuestion && (r.Verdict == verdictBlock || r.Verdict == verdictLimit) {
+		mark = r.Verdict
+	}
+	return errors.Join(err, p.put(s.id, from, mark))
+}
+
+// approve records an approval that had a look. An end also ends the session's change in each other working
+// tree where nothing has changed.
+func (p place) approve(s sessionFiles, r review, from begin, isEnd bool) error {
+	if r.Seen.TreeID == "" {
+		return nil
+	}
+	seen, own := r.Seen.begin(), sessionBegin{begin: r.Seen.begin(), Top: p.Top}
+	if isEnd {
+		own.Ended = r.Begun
+	}
+	err := s.setBegin(p.key, own)
+	err = errors.Join(err, p.take(&approval{seen, from}, func(o openBegin) bool {
+		return !o.Time.Before(from.Time) && !o.Time.After(seen.Time)
+	}))
+	state, _ := s.readState()
+	for key, there := range state.Begins {
+		other := p.dir.place(there.Top, p.env)
+		if !isEnd || key == p.key || key != other.key || !there.Ended.IsZero() || !other.isAt(there.begin) {
+			continue
+		}
+		there.Ended = now()
+		err = errors.Join(err, s.setBegin(key, there), other.take(nil, func(o openBegin) bool {
+			return o.Session == s.id && o.begin == there.begin
+		}))
+	}
+	return err
+}
+
+// isAt reports whether the working tree is still as it was at the begin.
+func (p place) isAt(b begin) bool {
+	l, o := p.look(context.Background(), reviewLookPatience, false)
+	defer o.end()
+	return b.Tree != "" && l.TreeID == b.Tree
+}
+
+// letGo ends the session's change here behind a stop that is not reviewed.
+func (p place) letGo(s sessionFiles) error {
+	state, _ := s.readState()
+	own, isKnown := state.Begins[p.key]
+	if !isKnown || p.Repository == "" {
+		return nil
+	}
+	own.Ended = now()
+	err := s.setBegin(p.key, own)
+	return errors.Join(err, p.take(nil, func(o openBegin) bool { return o.Session == s.id }))
+}
