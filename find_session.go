@@ -4,9 +4,16 @@ package main
 // Code's, by a word or by the directory.
 
 import (
+	"bufio"
+	"encoding/json"
 	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 )
 
 // sessionHint is the hint where a word names no session.
@@ -106,11 +113,52 @@ func isAny(storedSession) bool { return true }
 // conversation reads the session's transcript, and reports whether it holds a request.
 func (s storedSession) conversation() (talk conversation, isAsked bool) {
 	talk, err := readConversation(s.path)
-	return talk, err == nil && talk.newestPrompt().words != ""
+	return talk, err == nil && talk.newest().words != ""
 }
 
 // noConversationIn is the error that there is no session to review.
 func noConversationIn(which string) error {
 	err := fmt.Errorf("no session of Claude Code's %s holds a request", which)
 	return withHint(err, "start one with ccc --supervisor, or cd to the project of one")
+}
+
+// A storedSession is a session of Claude Code's that has a transcript.
+type storedSession struct {
+	id, path string
+	written  time.Time // the transcript's
+}
+
+// storedSessions returns those wanted of the sessions whose transcripts match pattern below dir, the
+// newest first. A subagent's transcript, agent-*.jsonl, is no session. For wanted the time is not known yet.
+func storedSessions(dir, pattern string, wanted func(storedSession) bool) (sessions []storedSession) {
+	names, _ := fs.Glob(os.DirFS(dir), pattern) // for filepath.Glob a bracket in dir is a pattern, too
+	for _, name := range names {
+		id := strings.TrimSuffix(filepath.Base(name), ".jsonl")
+		s := storedSession{id: id, path: filepath.Join(dir, name)}
+		info, err := os.Stat(s.path)
+		if err == nil && validSession(id) && !strings.HasPrefix(id, "agent-") && wanted(s) {
+			s.written = info.ModTime()
+			sessions = append(sessions, s)
+		}
+	}
+	slices.SortStableFunc(sessions, func(a, b storedSession) int { return b.written.Compare(a.written) })
+	return sessions
+}
+
+// transcriptStart returns the first directory that the transcript names, in which its session was started.
+func transcriptStart(path string) (start string) {
+	file, err := os.Open(path)
+	if err != nil {
+		return ""
+	}
+	defer file.Close()
+	for lines := bufio.NewReader(io.LimitReader(file, lineLimit)); start == "" && err == nil; {
+		var line []byte
+		line, err = lines.ReadBytes('\n')
+		var e transcriptEntry
+		if _ = json.Unmarshal(line, &e); !e.IsSidechain {
+			start = e.Cwd
+		}
+	}
+	return start
 }

@@ -74,9 +74,8 @@ func answerEvent(env environ, state string) (decision any, err error) {
 		fmt.Fprintln(os.Stderr, "ccc: writing to the state directory:", err)
 	}
 	h.log(hookSubcommand+" invoked", "event", event.HookEventName)
-	if len(event.odd) > 0 {
-		err := errors.New("of another type than expected: " + strings.Join(event.odd, ", "))
-		h.warn("reading the hook event", err)
+	if event.odd != "" {
+		h.warn("reading the hook event", errors.New("of another type than expected: "+event.odd))
 	}
 	switch {
 	case event.AgentID != "":
@@ -180,7 +179,7 @@ func (h *hook) stop() review {
 		h.warn("ending the change", h.place(h.event.Cwd).letGo(h.session))
 		return r
 	}
-	r.Closes = request.closes()
+	r.Waiting = request.isWaiting()
 	about := fmt.Sprintf("session: %s  event: %s", h.session.id, r.Event)
 	switch err := h.count(&r); {
 	case err != nil:
@@ -245,20 +244,20 @@ func (h *hook) endAtLimit(r review, request reviewRequest) review {
 }
 
 // hasWorked reports whether a stop is of work: the last one is not approved, the agent has called a tool since
-// then or since the user's newest prompt, or there is a change. A transcript that can't be read, or is not
+// then, or there is a change. A transcript that can't be read, or is not
 // complete, may hold a call. Where the change is not known, the calls alone count.
 func (h *hook) hasWorked(ctx context.Context, request reviewRequest) bool {
 	last := h.past.lastStop()
 	since := last.Begun
 	switch {
-	case request.unconfirmed, request.incomplete, len(h.past.Prompts) == 0:
+	case request.incomplete, len(h.past.Prompts) == 0:
 		return true
 	case last.ID == "":
 		since = h.past.Prompts[0].at.Add(-promptTimeout)
 	case last.Verdict != verdictAllow:
 		return true
 	}
-	return request.calledSince(since) ||
+	return request.called.After(since) ||
 		len(h.place(h.event.Cwd).takeChange(ctx, h.session, request.transcript, false).paths) > 0
 }
 
@@ -274,8 +273,7 @@ func (h *hook) update(change func(*sessionState)) error {
 	})
 }
 
-// buildRequest returns what the reviewer gets to know of the event. The transcript shows which of the user's
-// requests are still valid; where it can't be read, the timeline's prompts take their place.
+// buildRequest returns what the reviewer gets to know of the event.
 func (h *hook) buildRequest() reviewRequest {
 	e, past, on := h.event, h.past, h.event.occasion()
 	r := reviewRequest{here: e.Cwd, transcript: e.TranscriptPath, tasks: e.BackgroundTasks, crons: e.SessionCrons,
@@ -284,19 +282,13 @@ func (h *hook) buildRequest() reviewRequest {
 		r.question = encodeJSON(e.ToolInput)
 	}
 	r.refusal = past.lastRefusal()
-	var submitted []userRequest
 	newest := "" // of the prompts with words
 	for _, p := range past.Prompts {
-		if p.Text != "" {
-			newest = p.Text
-			submitted = append(submitted, userRequest{words: p.Text, isPrompt: true})
-		}
+		newest = cmp.Or(p.Text, newest)
 	}
 	var err error
-	if r.conversation, err = e.conversation(newest); err != nil {
-		h.warn("reading the transcript", err)
-		r.requests, r.unconfirmed = submitted, true
-	}
+	r.conversation, err = e.conversation(newest)
+	h.warn("reading the transcript", err)
 	r.noteReviews(past)
 	return r
 }

@@ -10,65 +10,61 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"reflect"
 	"slices"
 	"strings"
 	"time"
 )
 
-// A hookEvent is what Claude Code passes to a hook. UnmarshalJSON goes by the tags: they are in order, as odd
-// names them, and odd stays last.
+// A hookEvent is what Claude Code passes to a hook.
 type hookEvent struct {
-	AgentID              string                     `json:"agent_id"` // set where a subagent is at work
-	BackgroundTasks      []json.RawMessage          `json:"background_tasks"`
-	Cwd                  string                     `json:"cwd"`
+	SessionID            string                     `json:"session_id"`
 	HookEventName        string                     `json:"hook_event_name"`
-	LastAssistantMessage string                     `json:"last_assistant_message"`
+	StopHookActive       bool                       `json:"stop_hook_active"` // a hook blocked the last stop
+	AgentID              string                     `json:"agent_id"`         // set where a subagent is at work
+	TranscriptPath       string                     `json:"transcript_path"`
+	Cwd                  string                     `json:"cwd"`
 	PermissionMode       string                     `json:"permission_mode"`
 	Prompt               string                     `json:"prompt"`
+	LastAssistantMessage string                     `json:"last_assistant_message"`
+	BackgroundTasks      []json.RawMessage          `json:"background_tasks"`
 	SessionCrons         []json.RawMessage          `json:"session_crons"`
-	SessionID            string                     `json:"session_id"`
-	Source               string                     `json:"source"`           // of a SessionStart
-	StopHookActive       bool                       `json:"stop_hook_active"` // a hook blocked the last stop
-	ToolInput            map[string]json.RawMessage `json:"tool_input"`
+	Source               string                     `json:"source"` // of a SessionStart
 	ToolName             string                     `json:"tool_name"`
+	ToolInput            map[string]json.RawMessage `json:"tool_input"`
 	ToolUseID            string                     `json:"tool_use_id"`
-	TranscriptPath       string                     `json:"transcript_path"`
 
-	odd []string // the fields that were of another type than expected
+	odd string // the first field that is of another type than expected
 }
 
-// UnmarshalJSON reads an event. A field of another type than expected counts as absent, so that a release of
-// Claude Code that changes one does not end the reviews. Three fields are exceptions: an event without a name
-// would be a stop, one without agent_id the session's own, and stop_hook_active bounds the reviews where they
-// can't be counted. Of a prompt or a message in blocks the texts count.
-func (e *hookEvent) UnmarshalJSON(text []byte) error {
-	var members map[string]json.RawMessage // for a struct Session_ID would be session_id
-	if err := json.Unmarshal(text, &members); err != nil {
+// parse reads the event. A field of another type than expected counts as absent, so that a release of Claude
+// Code that changes one does not end the reviews. Three are exceptions: an event without a name would be a
+// stop, one without agent_id the session's own, and stop_hook_active bounds the reviews where they can't be
+// counted. Of a prompt or a message in blocks the texts count.
+func (e *hookEvent) parse(text []byte) error {
+	err := json.Unmarshal(text, e)
+	wrong := new(json.UnmarshalTypeError)
+	if !errors.As(err, &wrong) || wrong.Field == "" {
 		return err
 	}
-	fields := reflect.ValueOf(e).Elem()
-	for i := range fields.NumField() - 1 { // odd is the last
-		name := fields.Type().Field(i).Tag.Get("json")
-		member, isSet := members[name]
-		if isSet && json.Unmarshal(member, fields.Field(i).Addr().Interface()) != nil {
-			e.odd = append(e.odd, name)
-		}
+	e.odd = wrong.Field
+	var fields map[string]json.RawMessage
+	_ = json.Unmarshal(text, &fields)
+	isOdd := func(field string, of any) bool {
+		value, isSet := fields[field]
+		return isSet && json.Unmarshal(value, of) != nil
 	}
-	const otherType = "of another type" // no event that ccc answers, and a subagent's id
-	for _, name := range e.odd {
-		switch name {
-		case "hook_event_name":
-			e.HookEventName = otherType
-		case "stop_hook_active":
-			e.StopHookActive = true
-		case "last_assistant_message":
-			_ = json.Unmarshal(members[name], (*blockText)(&e.LastAssistantMessage))
-		case "prompt":
-			_ = json.Unmarshal(members[name], (*blockText)(&e.Prompt))
-		case "agent_id":
-			e.AgentID = otherType
-		}
+	e.StopHookActive = e.StopHookActive || isOdd("stop_hook_active", new(bool))
+	if isOdd("agent_id", new(string)) {
+		e.AgentID = "of another type"
+	}
+	if isOdd("hook_event_name", new(string)) {
+		e.HookEventName = "of another type"
+	}
+	if isOdd("prompt", new(string)) {
+		_ = json.Unmarshal(fields["prompt"], (*blockText)(&e.Prompt))
+	}
+	if isOdd("last_assistant_message", new(string)) {
+		_ = json.Unmarshal(fields["last_assistant_message"], (*blockText)(&e.LastAssistantMessage))
 	}
 	return nil
 }
@@ -82,7 +78,12 @@ func readEvent(stdin io.Reader) (*hookEvent, error) {
 	event, read := new(hookEvent), make(chan error, 1)
 	go func() {
 		defer exitOnPanic()
-		read <- json.NewDecoder(io.LimitReader(stdin, inputLimit)).Decode(event)
+		var text json.RawMessage
+		err := json.NewDecoder(io.LimitReader(stdin, inputLimit)).Decode(&text)
+		if err == nil {
+			err = event.parse(text)
+		}
+		read <- err
 	}()
 	var err error
 	select {
@@ -123,18 +124,17 @@ func (e *hookEvent) subagents() (ids []string) {
 func (e *hookEvent) occasion() *occasion { return occasionOf(e.HookEventName, e.ToolName) }
 
 // isWake reports whether the prompt is Claude Code's own. One without words, as of an image, is the user's.
-func (e *hookEvent) isWake() bool { return e.Prompt != "" && !isUsers(e.Prompt) }
+func (e *hookEvent) isWake() bool { return e.Prompt != "" && !isUsersOwn(e.Prompt) }
 
 // transcriptPatience is how long the last entries of the transcript may take: Claude Code writes them a
 // moment after it has started the hook.
 const transcriptPatience = 2 * time.Second
 
-// conversation reads the transcript, once prompt, the last recorded, is in it, if there is one, and what the
-// agent said or asked last: what the user typed while the agent worked comes before that. It is read again
-// only when it has grown.
+// conversation reads the transcript, once the agent's last words are in it, and prompt, the user's last, if
+// there is one: as an entry, or in the queue. It is read again only when it has grown.
 func (e *hookEvent) conversation(prompt string) (talk conversation, err error) {
 	if e.TranscriptPath == "" {
-		return talk, errors.New("the event names none")
+		return conversation{incomplete: true}, errors.New("the event names none")
 	}
 	size := int64(-1)
 	for deadline := time.Now().Add(transcriptPatience); ; time.Sleep(20 * time.Millisecond) {
@@ -146,10 +146,9 @@ func (e *hookEvent) conversation(prompt string) (talk conversation, err error) {
 			size = info.Size()
 		}
 		isPrompt := func(words string) bool { return isRequest(words, prompt) }
-		arrived := prompt == "" || slices.ContainsFunc(talk.submitted, isPrompt) ||
-			slices.ContainsFunc(talk.requests, func(r userRequest) bool { return isPrompt(r.words) })
-		talk.incomplete = !arrived || !e.saysLast(talk.lastWords)
-		if err == nil && !talk.incomplete || time.Now().After(deadline) {
+		arrived := prompt == "" || slices.ContainsFunc(slices.Concat(talk.submitted, talk.queue), isPrompt)
+		talk.incomplete = err != nil || !arrived || !e.saysLast(talk.lastWords)
+		if !talk.incomplete || time.Now().After(deadline) {
 			return talk, err
 		}
 	}

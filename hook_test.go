@@ -201,7 +201,7 @@ func TestHookNotes(t *testing.T) {
 	}
 	box.submit("fix it")
 	for range 2 {
-		box.stop("")
+		box.stop(box.transcript(transcriptOf("user: fix it; agent: done")))
 	}
 	s := state()
 	expectIs(t, "the state's session", s.SessionID, testSession)
@@ -499,14 +499,15 @@ func TestHookReviewsAlike(t *testing.T) {
 	box := newHookBox(t)
 	box.submit("fix it")
 	for i := range 2 {
-		got := box.stop(fmt.Sprintf(`"last_assistant_message":"attempt %d"`, i))
+		talk := box.transcript(userLine("1", "", "fix it"), agentLine("2", "1", "done"))
+		got := box.stop(talk + fmt.Sprintf(`,"last_assistant_message":"done, attempt %d"`, i))
 		expectIs(t, "the stop", decided(got.stdout), blockNotYet)
 	}
 	args := box.read("../fake/reviewer-1.args")
 	expectIn(t, "the arguments", args, "--json-schema", "--system-prompt")
 	expectIs(t, "the second's arguments", box.read("../fake/reviewer-2.args"), args)
-	first, _, found := strings.Cut(box.read("../fake/reviewer-1.stdin"), "attempt 0")
-	second, _, _ := strings.Cut(box.read("../fake/reviewer-2.stdin"), "attempt 1")
+	first, _, found := strings.Cut(box.read("../fake/reviewer-1.stdin"), "done, attempt 0")
+	second, _, _ := strings.Cut(box.read("../fake/reviewer-2.stdin"), "done, attempt 1")
 	expectIs(t, "the attempt is in the request", found, true)
 	expectIs(t, "what the second request opens with", second, first)
 	expectIn(t, "the request", first, "[1] fix it")
@@ -604,10 +605,11 @@ func TestFeedbackBehindPrompt(t *testing.T) {
 	box := newHookBox(t)
 	box.timelineOf(testSession, prompted("fix it"), began(review{ID: "r", Iteration: 1, Limit: 10}).in(box.work), prompted("and that"),
 		ended(review{ID: "r", outcome: outcome{Verdict: verdictBlock, Feedback: "the docs"}}).in(box.work))
-	box.stop("")
+	talk := box.transcript(transcriptOf("user: fix it; agent: done; user: and that; agent: done"))
+	box.stop(talk)
 	expectIn(t, "the request", box.read("../fake/reviewer-1.stdin"), "[2] and that", "上次反馈\nthe docs")
 	box.hook(box.event(eventPrompt, `"prompt":7`))
-	box.stop("")
+	box.stop(talk)
 	request := box.read("../fake/reviewer-2.stdin")
 	expectIn(t, "the request", request, "[2] and that", "第 1 轮，")
 	expectNotIn(t, "the request", request, "[3]")
@@ -632,7 +634,7 @@ func TestEventOfAnotherType(t *testing.T) {
 			field: "last_assistant_message", stdout: blockNotYet, request: "All is done."},
 		{name: "last_assistant_message_number", event: eventStop, members: `"last_assistant_message":1234567`, field: "last_assistant_message", stdout: blockNotYet, absent: "1234567"},
 		{name: "stop_hook_active", event: eventStop, members: `"stop_hook_active":"no"`, field: "stop_hook_active", stdout: blockNotYet},
-		{name: "tool_input", event: eventPreToolUse, members: `"tool_name":"AskUserQuestion","tool_use_id":7,"tool_input":["odd"]`, field: "tool_input, tool_use_id",
+		{name: "tool_input", event: eventPreToolUse, members: `"tool_name":"AskUserQuestion","tool_use_id":7,"tool_input":["odd"]`, field: "tool_use_id",
 			stdout: toolOutput("deny", "not yet"), request: "事件：AskUserQuestion", absent: "odd"},
 		{name: "tool_name", event: eventPreToolUse, members: `"tool_name":{"name":"AskUserQuestion"}`, field: "tool_name"},
 		{name: "agent_id", event: eventStop, members: `"agent_id":{"id":1}`, field: "agent_id"},
@@ -851,7 +853,7 @@ func TestEventRead(t *testing.T) {
 		"tool_use_id":            {e.ToolUseID, "u"},
 		"prompt":                 {e.Prompt, "p"},
 		"agent_id":               {e.AgentID, "g"},
-		"what is odd":            {len(e.odd), 0},
+		"what is odd":            {e.odd, ""},
 	} {
 		expectIs(t, field, fmt.Sprint(values[0]), fmt.Sprint(values[1]))
 	}
@@ -921,8 +923,8 @@ func TestHookProject(t *testing.T) {
 // counts as work. The stop that is left out leaves a line in the log and in ccc log, and nothing else.
 func TestReviewWork(t *testing.T) {
 	beside(t)
-	const hi, before, called = "1 user hi | NEW", "1 user fix it | OLD; 2 call toolu_1; 3 agent done", "1 user hi | NEW; 2 call toolu_1; 3 agent hello"
-	const behind = before + "; 4 user hi | NEW; 5 agent hello"
+	const hi, before, called = "user: hi | NEW", "user: fix it | OLD; call: toolu_1 | OLD; agent: done", "user: hi | NEW; call: toolu_1 | NEW; agent: hello"
+	const behind = before + "; user: hi | NEW; agent: hello"
 	for name, test := range map[string]struct {
 		lines    string
 		earlier  string  // what is done behind an earlier prompt, and approved with last
@@ -933,28 +935,28 @@ func TestReviewWork(t *testing.T) {
 		last     verdict // of the stop before the prompt
 		reviewed bool
 	}{
-		"words":                           {lines: hi + "; 2 agent hello"},
-		"words, outside git":              {lines: hi + "; 2 agent hello", noTree: true},
-		"words behind an earlier call":    {lines: before + "; 4 user thanks | NEW; 5 agent gladly"},
+		"words":                           {lines: hi + "; agent: hello"},
+		"words, outside git":              {lines: hi + "; agent: hello", noTree: true},
+		"words behind an earlier call":    {lines: before + "; user: thanks | NEW; agent: gladly"},
 		"a call":                          {lines: called, reviewed: true},
 		"a call outside git":              {lines: called, noTree: true, reviewed: true},
-		"a call, and the user said more":  {lines: "1 user hi | NEW; 2 call toolu_1; 3 agent hello; 4 agent more", reviewed: true},
-		"words, and a new file":           {lines: hi + "; 2 agent hello", git: "echo > new", reviewed: true},
-		"words, and a commit":             {lines: hi + "; 2 agent hello", git: "git -c user.name=x -c user.email=x commit -q --allow-empty -m y"},
-		"words, and an ignored file":      {lines: hi + "; 2 agent hello", git: "mkdir -p .git/info && echo junk > .git/info/exclude; echo > junk"},
-		"a call, and a prompt behind it":  {lines: "1 user hi | NEW; 2 call toolu_1; 3 output ok; 4 queued quickly | NEW; 5 agent done", queued: true, reviewed: true},
-		"a call, Esc, and a prompt":       {lines: "1 user hi | NEW; 2 call toolu_1; 3 output ok; 4 user quickly | NEW; 5 agent done", queued: true, reviewed: true},
-		"words, the prompt is not there":  {lines: "1 user hello | NEW; 2 agent hello", reviewed: true},
-		"words behind an approval":        {lines: before + "; 4 user hi | NEW; 5 agent hello", last: verdictAllow},
+		"a call, and the user said more":  {lines: "user: hi | NEW; call: toolu_1 | NEW; agent: hello; agent: more", reviewed: true},
+		"words, and a new file":           {lines: hi + "; agent: hello", git: "echo > new", reviewed: true},
+		"words, and a commit":             {lines: hi + "; agent: hello", git: "git -c user.name=x -c user.email=x commit -q --allow-empty -m y"},
+		"words, and an ignored file":      {lines: hi + "; agent: hello", git: "mkdir -p .git/info && echo junk > .git/info/exclude; echo > junk"},
+		"a call, and a prompt behind it":  {lines: "user: hi | NEW; call: toolu_1 | NEW; result: ok; queued: quickly | NEW; agent: done", queued: true, reviewed: true},
+		"a call, Esc, and a prompt":       {lines: "user: hi | NEW; call: toolu_1 | NEW; result: ok; user: quickly | NEW; agent: done", queued: true, reviewed: true},
+		"words, the prompt is not there":  {lines: "user: hello | NEW; agent: hello", reviewed: true},
+		"words behind an approval":        {lines: before + "; user: hi | NEW; agent: hello", last: verdictAllow},
 		"words behind an approved file":   {lines: behind, earlier: "echo > new", last: verdictAllow},
-		"words behind a refusal":          {lines: before + "; 4 user hi | NEW; 5 agent hello", last: verdictBlock, reviewed: true},
-		"words behind a failure":          {lines: before + "; 4 user hi | NEW; 5 agent hello", last: verdictFailed, reviewed: true},
-		"words behind the limit":          {lines: before + "; 4 user hi | NEW; 5 agent hello", last: verdictLimit, reviewed: true},
-		"words behind a cancelled review": {lines: before + "; 4 user hi | NEW; 5 agent hello", last: verdictCancelled, reviewed: true},
+		"words behind a refusal":          {lines: before + "; user: hi | NEW; agent: hello", last: verdictBlock, reviewed: true},
+		"words behind a failure":          {lines: before + "; user: hi | NEW; agent: hello", last: verdictFailed, reviewed: true},
+		"words behind the limit":          {lines: before + "; user: hi | NEW; agent: hello", last: verdictLimit, reviewed: true},
+		"words behind a cancelled review": {lines: before + "; user: hi | NEW; agent: hello", last: verdictCancelled, reviewed: true},
 		"no transcript":                   {reviewed: true},
-		"a question":                      {lines: "1 user hi | NEW; 2 call toolu_1", event: eventPreToolUse, reviewed: true},
+		"a question":                      {lines: "user: hi | NEW; call: toolu_1 | NEW", event: eventPreToolUse, reviewed: true},
 		"words, and git fails": {
-			lines: hi + "; 2 agent hello", earlier: "echo > new", git: "echo > .git/index"},
+			lines: hi + "; agent: hello", earlier: "echo > new", git: "echo > .git/index"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			box := newHookBox(t)
@@ -992,7 +994,7 @@ func TestReviewWork(t *testing.T) {
 			}
 			if test.lines != "" {
 				at := func(when time.Time) string { return `"timestamp":"` + when.UTC().Format(time.RFC3339) + `"` }
-				lines := chain(strings.NewReplacer("OLD", at(now().Add(-time.Hour)), "NEW", at(now().Add(time.Second))).Replace(test.lines))
+				lines := transcriptOf(strings.NewReplacer("OLD", at(now().Add(-time.Hour)), "NEW", at(now().Add(time.Second))).Replace(test.lines))
 				members += "," + box.transcript(lines)
 			}
 			records := strings.Count(box.read(eventsPath), "\n")

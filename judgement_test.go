@@ -177,8 +177,12 @@ func (c judgementCase) prepare(t *testing.T, dir string) (change judgedChange) {
 	return p.takeChange(context.Background(), session, "", false)
 }
 
-// judgementRemarks are the remarks that a case may name.
-var judgementRemarks = map[string]words{"interrupted": remarkInterrupted, "beside": remarkWithEsc, "approved": remarkPassed}
+// judgementRemark returns a remark of a request that a case may name, "" for any other name.
+func judgementRemark(name string) string {
+	const at = "10:20"
+	return map[string]string{"interrupted": say(remarkInterrupted), "beside": say(remarkWithEsc), "approved": say(remarkPassed, at),
+		"let_go": say(remarkLetGo, at), "limit": say(remarkUnapproved)}[name]
+}
 
 // isOfWords reports whether the case is a turn of words alone, in which nothing is run.
 func (c judgementCase) isOfWords(change judgedChange) bool {
@@ -220,12 +224,7 @@ func (c judgementCase) request(words judgeWords, dir string, change judgedChange
 	request.addChange(change)
 	request.wordsOnly = c.isOfWords(change) // its transcript has no calls
 	for number, name := range c.Remarks {
-		of := &request.requests[number-1]
-		if remark := judgementRemarks[name]; remark == remarkPassed {
-			of.closed = remark
-		} else {
-			of.remarks = append(of.remarks, remark)
-		}
+		request.requests[number-1].fate = judgementRemark(name)
 	}
 	if c.Copy {
 		request.tryCommand = tryCommand()
@@ -361,7 +360,7 @@ func checkJudgements(t *testing.T, w judgeWords) {
 			unsaid = unsaid || !said[prompt] && c.Remarks[i+1] != "beside"
 		}
 		for number, remark := range c.Remarks {
-			odd = odd || number < 1 || number > len(c.Prompts) || judgementRemarks[remark].zh == ""
+			odd = odd || number < 1 || number > len(c.Prompts) || judgementRemark(remark) == ""
 		}
 		for fault, found := range map[string]bool{
 			"the name is not category_point":                !nameForm.MatchString(c.Name),
@@ -441,7 +440,7 @@ func (c judgementCase) expectRequest(t *testing.T, w judgeWords) {
 	for i, prompt := range c.Prompts {
 		remark := ""
 		if named := c.Remarks[i+1]; named != "" {
-			remark = say(judgementRemarks[named]) + " "
+			remark = judgementRemark(named) + " "
 		}
 		expectIn(t, "the request", request, fmt.Sprintf("\n[%d] %s%s\n", i+1, remark, prompt))
 	}

@@ -57,8 +57,7 @@
 //
 // Reviewer:
 //
-//	transcript_entry.go   the user's words in an entry of Claude Code's transcript
-//	transcript.go         the user's requests that are still valid
+//	transcript.go         the user's requests that stand, and where the agent is
 //	reviewer_verdict.go   the verdict in the reviewer's last words
 //	prompt.go             what the reviewer is asked: its instructions, and the request for one review
 //	reviewer_stream.go    the reviewer's output, line by line

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -51,7 +50,6 @@ func verdictSchema() string {
 // A reviewRequest is what the reviewer gets to know of one stop or question.
 type reviewRequest struct {
 	conversation
-	unconfirmed bool            // its requests are all that were submitted, also those withdrawn since
 	section     words           // what is to be judged, of the occasion
 	question    json.RawMessage // its JSON, the input of the tool; nil for a stop
 	inPlanMode  bool
@@ -83,28 +81,13 @@ func (r *reviewRequest) addChange(change judgedChange) {
 	isKnown := change.Repository != "" && change.Unseen == ""
 	r.changes, r.base = change.changeText(), change.base[:min(12, len(change.base))]
 	isEmpty := isKnown && len(change.paths)+len(change.leftOut) == 0
-	r.wordsOnly = isEmpty && r.question == nil && r.calledNothing()
+	r.wordsOnly = isEmpty && r.question == nil && r.conversation.wordsOnly && !r.incomplete
 }
 
-// isEnd reports whether nothing is still to come of the work: no plan waits, and nothing wakes the agent.
-func (r reviewRequest) isEnd() bool {
-	return !r.inPlanMode && len(r.tasks)+len(r.crons) == 0 && !r.isWorking
-}
-
-// closes returns the ids of the requests that end with an approval, or at the limit: those that are open, but
-// none while something is still to wake the agent, which may have stopped to wait for it. One that the user
-// interrupted does not end: the reviewer may approve what came of it instead.
-func (r reviewRequest) closes() (ids []string) {
-	if !r.isEnd() {
-		return nil
-	}
-	for _, asked := range r.requests {
-		isOpen := asked.closed == (words{}) && !slices.Contains(asked.remarks, remarkInterrupted)
-		if asked.id != "" && isOpen {
-			ids = append(ids, asked.id)
-		}
-	}
-	return ids
+// isWaiting reports whether something is still to come of the work: a plan waits, something is to wake the agent,
+// or by hand, it is at work. An approval then ends no request.
+func (r reviewRequest) isWaiting() bool {
+	return r.inPlanMode || len(r.tasks)+len(r.crons) > 0 || r.isWorking
 }
 
 // runningPart is how the reviewer runs commands, or why it can't or need not. A SUPERVISOR.md of the user's
@@ -186,21 +169,24 @@ func (r reviewRequest) requestText(guideAbove bool) string {
 // requestParts are the user's requests, each with its number, behind what there is to know of them.
 func (r reviewRequest) requestParts() []string {
 	parts := []string{say(sectionRequests)}
-	if len(r.requests) > 1 {
+	if len(r.requests) > 1 || r.requests[0].fate != "" {
 		parts = append(parts, say(requestsJudged))
 	}
-	if r.unconfirmed {
-		parts = append(parts, say(requestsUnconfirmed))
-	}
-	if r.broken {
-		parts = append(parts, say(requestsIncomplete))
+	letGo := 0 // how many of these come
+	for _, request := range r.requests {
+		if request.letGo {
+			letGo++
+		}
 	}
 	for i, request := range r.requests {
 		keep := min(userPromptKeep, max(userPromptKeepLeast, userPromptsKeep/len(r.requests)))
-		text := cutMiddle(request.String(), keep)
-		if request.closed != (words{}) {
-			text = say(request.closed) + " " + text
+		if request.letGo {
+			if letGo > letGoWhole {
+				keep = userPromptKeepLeast
+			}
+			letGo--
 		}
+		text := strings.TrimSpace(request.fate + " " + cutMiddle(request.String(), keep))
 		parts = append(parts, fmt.Sprintf("[%d] %s", i+1, text))
 	}
 	return parts
@@ -232,5 +218,6 @@ const (
 	userPromptKeep      = 8000  // of a request of the user's
 	userPromptsKeep     = 64000 // of all requests together, unless each has only userPromptKeepLeast
 	userPromptKeepLeast = 400   // of a request, however many there are
+	letGoWhole          = 10    // so many of those that were let go are not cut to that, the newest
 	lastMessageKeep     = 2000  // of the agent's last message, which is whole in the conversation
 )

@@ -4,6 +4,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -414,32 +415,30 @@ func TestRequestParts(t *testing.T) {
 		has, lacks []string
 	}{
 		"plain": {none, []string{system, running, say(sectionRequests), "\n[1] fix it\n\n[2] add tests\n", event, place, round},
-			[]string{guide, noCopy, compare, say(sectionWordsOnly), asks, say(homeReadOnly), say(requestsUnconfirmed), say(requestsIncomplete), say(sectionPlan)}},
+			[]string{guide, noCopy, compare, say(sectionWordsOnly), asks, say(homeReadOnly), say(sectionPlan)}},
 		"words only":     {func(r *reviewRequest) { r.wordsOnly, r.base, r.homeIsReadOnly = true, "BASE", true }, []string{say(sectionWordsOnly)}, []string{running, compare, say(homeReadOnly)}},
 		"words, no copy": {func(r *reviewRequest) { r.wordsOnly, r.tryCommand = true, "" }, []string{say(sectionWordsOnly)}, []string{noCopy}},
 		"what became of it": {func(r *reviewRequest) {
-			r.requests[0].closed, r.requests[0].remarks = remarkPassed, []words{remarkWithEsc}
+			r.requests[0].fate, r.requests[0].stopped, r.requests[0].remark = "APPROVED", true, remarkWithEsc
 		},
-			[]string{say(sectionRequests) + "\n\n" + say(requestsJudged) + "\n\n[1] " + say(remarkPassed) + " " + say(remarkWithEsc) + " fix it\n\n[2] add tests\n"}, nil},
+			[]string{say(sectionRequests) + "\n\n" + say(requestsJudged) + "\n\n[1] APPROVED " + say(remarkInterrupted) + " " + say(remarkWithEsc) + " fix it\n\n[2] add tests\n"}, nil},
 		"one request":       {func(r *reviewRequest) { r.requests = r.requests[:1] }, []string{say(sectionRequests) + "\n\n[1] fix it\n"}, []string{say(requestsJudged)}},
+		"one with its fate": {func(r *reviewRequest) { r.requests = r.requests[:1]; r.requests[0].fate = "LET GO" }, []string{say(requestsJudged) + "\n\n[1] LET GO fix it\n"}, nil},
 		"a commit":          {func(r *reviewRequest) { r.base = "BASE" }, []string{running + "\n" + compare + "\n"}, nil},
 		"no copy":           {func(r *reviewRequest) { r.tryCommand, r.base, r.noCopy = "", "BASE", "BECAUSE\nFIX" }, []string{noCopy}, []string{running, compare, "FIX"}},
 		"HOME is read-only": {func(r *reviewRequest) { r.homeIsReadOnly = true }, []string{running, say(homeReadOnly)}, nil},
-		"no requests": {func(r *reviewRequest) { r.requests, r.unconfirmed, r.broken = nil, true, true }, []string{event},
-			[]string{say(sectionRequests), say(requestsUnconfirmed), say(requestsIncomplete)}},
-		"a remark":        {func(r *reviewRequest) { r.requests[1].remarks = []words{remarkWithEsc} }, []string{"\n[2] " + say(remarkWithEsc) + " add tests\n"}, nil},
-		"unconfirmed":     {func(r *reviewRequest) { r.unconfirmed = true }, []string{say(requestsUnconfirmed)}, []string{say(requestsIncomplete)}},
-		"incomplete":      {func(r *reviewRequest) { r.broken = true }, []string{say(requestsIncomplete)}, []string{say(requestsUnconfirmed)}},
-		"a question":      {func(r *reviewRequest) { r.section, r.question = sectionQuestion, json.RawMessage(`{"a":1}`) }, []string{asks}, []string{event}},
-		"plan mode":       {func(r *reviewRequest) { r.inPlanMode = true }, []string{event, say(sectionPlan)}, nil},
-		"another tree":    {func(r *reviewRequest) { r.tree = "/tree" }, []string{say(sectionWorktree, "/tree", "/project/here", "/project")}, []string{place}},
-		"a last message":  {func(r *reviewRequest) { r.lastMessage = "DONE" }, []string{say(sectionLastMessage, "DONE")}, nil},
-		"tasks":           {func(r *reviewRequest) { r.tasks = []json.RawMessage{[]byte(`{"id":1}`)} }, []string{say(sectionTasks, `[{"id":1}]`)}, nil},
-		"wake-ups":        {func(r *reviewRequest) { r.crons = []json.RawMessage{[]byte(`{"id":2}`)} }, []string{say(sectionCrons, `[{"id":2}]`)}, nil},
-		"changes":         {func(r *reviewRequest) { r.changes = "CHANGED" }, []string{say(sectionChanges, "CHANGED")}, nil},
-		"feedback":        {func(r *reviewRequest) { r.refusal.Feedback = "NO" }, []string{say(sectionLastFeedback, "NO")}, []string{say(sectionNoVerdict, say(verdictForm))}},
-		"without verdict": {func(r *reviewRequest) { r.refusal.NoVerdict = true }, []string{say(sectionNoVerdict, say(verdictForm))}, nil},
-		"little time":     {func(r *reviewRequest) { r.seconds = 90 }, []string{say(sectionReview, 2, 5, 90, 30)}, []string{round}},
+		"no requests":       {func(r *reviewRequest) { r.requests = nil }, []string{event}, []string{say(sectionRequests), say(requestsJudged)}},
+		"a remark":          {func(r *reviewRequest) { r.requests[1].remark = remarkWithEsc }, []string{"\n[2] " + say(remarkWithEsc) + " add tests\n"}, nil},
+		"a question":        {func(r *reviewRequest) { r.section, r.question = sectionQuestion, json.RawMessage(`{"a":1}`) }, []string{asks}, []string{event}},
+		"plan mode":         {func(r *reviewRequest) { r.inPlanMode = true }, []string{event, say(sectionPlan)}, nil},
+		"another tree":      {func(r *reviewRequest) { r.tree = "/tree" }, []string{say(sectionWorktree, "/tree", "/project/here", "/project")}, []string{place}},
+		"a last message":    {func(r *reviewRequest) { r.lastMessage = "DONE" }, []string{say(sectionLastMessage, "DONE")}, nil},
+		"tasks":             {func(r *reviewRequest) { r.tasks = []json.RawMessage{[]byte(`{"id":1}`)} }, []string{say(sectionTasks, `[{"id":1}]`)}, nil},
+		"wake-ups":          {func(r *reviewRequest) { r.crons = []json.RawMessage{[]byte(`{"id":2}`)} }, []string{say(sectionCrons, `[{"id":2}]`)}, nil},
+		"changes":           {func(r *reviewRequest) { r.changes = "CHANGED" }, []string{say(sectionChanges, "CHANGED")}, nil},
+		"feedback":          {func(r *reviewRequest) { r.refusal.Feedback = "NO" }, []string{say(sectionLastFeedback, "NO")}, []string{say(sectionNoVerdict, say(verdictForm))}},
+		"without verdict":   {func(r *reviewRequest) { r.refusal.NoVerdict = true }, []string{say(sectionNoVerdict, say(verdictForm))}, nil},
+		"little time":       {func(r *reviewRequest) { r.seconds = 90 }, []string{say(sectionReview, 2, 5, 90, 30)}, []string{round}},
 	} {
 		r := plain()
 		test.with(&r)
@@ -499,8 +498,8 @@ func TestRequestShowsCommand(t *testing.T) {
 	expectEnd(t, "the command", newFakeBox(t).run(20*time.Second, "", "sh", "-c", tryExample("sh -c")), 0, "61\n"+`{"name": "it's", "days": [30, 31]}`+"\nit's fine\n", "")
 }
 
-// What became of the requests above the last stands at them: approved, or never approved before the limit. One whose stop waited
-// for a task, or was not reviewed, is open.
+// What became of the requests stands at them, and only those stand that the last end has ended, and what came since. One whose stop
+// waited for a task is let go; behind the limit it is judged again.
 func TestRequestOutcomes(t *testing.T) {
 	box := newHookBox(t)
 	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"max_iterations":1}}`)
@@ -519,26 +518,42 @@ func TestRequestOutcomes(t *testing.T) {
 			box.stop(box.transcript(lines...) + "," + members)
 		}
 	}
+	const passed, letGo, limit = "PASSED ", "LETGO ", "LIMIT "
+	expect := func(review int, requests ...string) {
+		t.Helper()
+		request := box.read(fmt.Sprintf("../fake/reviewer-%d.stdin", review))
+		expectEqual(t, fmt.Sprint("the requests of review ", review), listedRequests(t, request), requests)
+		expectIs(t, fmt.Sprint("what is judged, in review ", review), strings.Contains(request, say(requestsJudged)), len(requests) > 1)
+	}
 	turn("fix it")
+	expect(1, "fix it")
 	turn("serve it", `"background_tasks":[{"id":"b1","status":"running"}],"session_crons":[{"id":"c1"}]`)
+	expect(2, passed+"fix it", "serve it")
 	request := box.read("../fake/reviewer-2.stdin")
 	expectIn(t, "the request", request, say(sectionTasks, `[{"id":"b1","status":"running"}]`), say(sectionCrons, `[{"id":"c1"}]`))
 	turn("fail it")
+	expect(3, passed+"fix it", letGo+"serve it", "fail it")
 	turn("add tests")
-	turn("and docs", `"stop_hook_active":false`, `"stop_hook_active":true`)
+	expect(4, passed+"fix it", letGo+"serve it", "fail it", "add tests")
+	turn("and docs", `"stop_hook_active":false`, `"stop_hook_active":true`) // sent back, then the limit
+	expect(5, passed+"serve it", passed+"fail it", passed+"add tests", "and docs")
 	turn("thanks")
-	heading := say(sectionRequests) + "\n\n" + say(requestsJudged) + "\n\n[1] " + say(remarkPassed) + " fix it\n\n"
-	expectIn(t, "while nothing else has ended the request", box.read("../fake/reviewer-4.stdin"), heading+"[2] serve it\n\n[3] fail it\n\n[4] add tests\n\n## ")
-	ended := heading
-	for i, words := range []string{"serve it", "fail it", "add tests", "and docs"} {
-		remark := remarkPassed
-		if i == 3 {
-			remark = remarkUnapproved
+	expect(6, passed+"serve it", passed+"fail it", passed+"add tests", limit+"and docs", "thanks")
+	expectIs(t, "what is told elsewhere", strings.Join(box.lastBegun().Requests, "|"), "serve it|fail it|add tests|and docs|thanks")
+}
+
+// Of what was let go the newest ten are whole: a server that runs all day lets each request go.
+func TestRequestsLetGo(t *testing.T) {
+	long := strings.Repeat("x", 1000)
+	for n, whole := range map[int]int{3: 3, 10: 10, 12: 10} {
+		r := reviewRequest{conversation: conversation{requests: prompts(slices.Repeat([]string{long}, n+1)...)}, section: sectionStop}
+		for i := range n {
+			r.requests[i].fate, r.requests[i].letGo = "LET GO", true
 		}
-		ended += fmt.Sprintf("[%d] %s %s\n\n", i+2, say(remark), words)
+		text := r.requestText(false)
+		expectIs(t, fmt.Sprint("of ", n, " those that are whole"), strings.Count(text, "LET GO "+long+"\n"), whole)
+		expectIn(t, "the newest", text, fmt.Sprintf("\n[%d] %s\n", n+1, long))
 	}
-	expectIn(t, "behind an approval and the limit the request", box.read("../fake/reviewer-6.stdin"), ended+"[6] thanks\n")
-	expectIs(t, "what is told elsewhere", strings.Join(box.lastBegun().Requests, "|"), "fix it|serve it|fail it|add tests|and docs|thanks")
 }
 
 // lastBegun is the last review of testSession, as it began.
@@ -553,27 +568,27 @@ func (box *sandbox) lastBegun() (last review) {
 
 // Where the agent has only talked, and no file differs, the request says so in the place of how to run commands.
 func TestRequestOfWordsOnly(t *testing.T) {
-	const called = "1 user fix it; 2 call t1; 3 output ok; 4 agent done"
+	const called = "user: fix it; call: t1; result: ok; agent: done"
 	for _, c := range []struct {
 		name, lines, change, event string
 		want                       bool
 	}{
-		{"words", "1 user hi; 2 agent done", "", eventStop, true},
-		{"a call", called, "", eventStop, false},
-		{"thanks in mid-work", called + "; 5 user thanks; 6 agent done", "", eventStop, false},
-		{"a file differs", "1 user hi; 2 agent done", "echo more >>notes.txt", eventStop, false},
-		{"a question", "1 user hi; 2 agent done", "", eventPreToolUse, false},
+		{"words", "user: hi; agent: done", "", eventStop, true},
+		{"a call", strings.Replace(called, "fix it", "hi", 1), "", eventStop, false},
+		{"thanks behind the work", called + "; user: thanks; agent: done", "", eventStop, true},
+		{"a file differs", "user: hi; agent: done", "echo more >>notes.txt", eventStop, false},
+		{"a question", "user: hi; agent: done", "", eventPreToolUse, false},
 		{"no transcript", "", "", eventStop, false},
-		{"no repository", "1 user hi; 2 agent done", "rm -rf .git", eventStop, false},
-		{"git can't tell", "1 user hi; 2 agent done", "echo >.git/index", eventStop, false},
+		{"no repository", "user: hi; agent: done", "rm -rf .git", eventStop, false},
+		{"git can't tell", "user: hi; agent: done", "echo >.git/index", eventStop, false},
 	} {
 		box := newHookBox(t)
 		box.repository()
-		box.submit("hi")
+		box.submit(cmp.Or(map[bool]string{true: "thanks"}[strings.Contains(c.lines, "thanks")], "hi"))
 		box.gitIn(box.work, ":\n"+c.change)
 		members := `"tool_name":"AskUserQuestion","tool_input":` + question
 		if c.lines != "" {
-			members += "," + box.transcript(chain(c.lines))
+			members += "," + box.transcript(transcriptOf(c.lines))
 		}
 		box.hook(box.event(c.event, members))
 		request := box.read("../fake/reviewer-1.stdin")

@@ -5,6 +5,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -258,19 +259,27 @@ func (c *apiContent) UnmarshalJSON(data []byte) error {
 func requestsOf(t *testing.T, request string) (requests []string) {
 	t.Helper()
 	for _, listed := range listedRequests(t, request) {
-		listed = strings.TrimPrefix(listed, say(remarkPassed)+" ")
-		requests = append(requests, strings.TrimPrefix(listed, say(remarkUnapproved)+" "))
+		for _, fate := range fates {
+			listed = strings.TrimPrefix(listed, fate+" ")
+		}
+		requests = append(requests, listed)
 	}
 	return requests
 }
 
-// listedRequests returns the user's requests with what became of them.
+// fateMark finds what became of a request, by one of the keys of fates.
+var (
+	fateMark = regexp.MustCompile(`^（(?:已于 [^）]* )?(通过|放行|审过)[^）]*）`)
+	fates    = map[string]string{"通过": "PASSED", "放行": "LETGO", "审过": "LIMIT"}
+)
+
+// listedRequests returns the user's requests with what became of them in a word.
 func listedRequests(t *testing.T, request string) (requests []string) {
 	t.Helper()
 	_, list, found := strings.Cut(request, "## 用户的要求")
 	list, _, _ = strings.Cut(list, "\n## ")
-	if !found || strings.Contains(list, "会话记录无法读取") {
-		t.Fatalf("the request does not list what the transcript says:\n%s", request)
+	if !found {
+		t.Fatalf("the request lists none:\n%s", request)
 	}
 	for i := 1; ; i++ {
 		_, rest, found := strings.Cut(list, fmt.Sprintf("\n\n[%d] ", i))
@@ -278,7 +287,8 @@ func listedRequests(t *testing.T, request string) (requests []string) {
 			return requests
 		}
 		one, _, _ := strings.Cut(rest, fmt.Sprintf("\n\n[%d] ", i+1))
-		requests = append(requests, strings.TrimSpace(one))
+		shorten := func(mark string) string { return fates[fateMark.FindStringSubmatch(mark)[1]] }
+		requests = append(requests, fateMark.ReplaceAllStringFunc(strings.TrimSpace(one), shorten))
 	}
 }
 

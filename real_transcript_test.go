@@ -18,7 +18,7 @@ func TestRealClientBackgroundTask(t *testing.T) {
 	forClients(t, nil, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
 		api := box.answering(func(r apiRequest) apiReply {
 			switch last := r.last("user"); {
-			case r.Kind == "review" && !strings.Contains(r.request(), "上次反馈"):
+			case r.Kind == "review" && !strings.Contains(r.request(), "上次反馈") && !strings.Contains(r.request(), "and more"):
 				time.Sleep(3 * time.Second) // a model takes its time, and the fork has said something of its own before
 				return replyVerdict(false, "show the tests")
 			case r.Kind == "review":
@@ -34,13 +34,18 @@ func TestRealClientBackgroundTask(t *testing.T) {
 		box.awaitVerdicts(2)
 		expectIn(t, "the fork", review.text(), "<status>stopped</status>")
 		expectIn(t, "the request", review.request(), "## 正在运行的后台任务", "until [ -e ended ]", "分叉里没有这些任务")
-		box.write("../work/ended", 0o600, "")
+		tty.prompt("and more") // beside a server that runs all day nothing ends
 		box.awaitVerdicts(3)
+		expectEqual(t, "the requests beside the task", listedRequests(t, api.lastReview(t)), []string{"LETGO start it", "and more"})
+		box.write("../work/ended", 0o600, "")
+		box.awaitVerdicts(4)
 		expectIn(t, "what the agent got, else the test shows nothing,", strings.Join(api.agentsUserTexts(), "\n"), "<task-notification>")
 		request := api.lastReview(t)
-		if got := requestsOf(t, request); !slices.Equal(got, []string{"start it"}) || !strings.Contains(request, "上次反馈\nshow the tests") || !strings.Contains(request, "第 1 轮，") {
-			t.Errorf("the request is %s", request)
-		}
+		expectEqual(t, "the requests when it has ended", listedRequests(t, request), []string{"LETGO start it", "LETGO and more"})
+		expectIn(t, "the request", request, "第 1 轮，")
+		tty.prompt("the end")
+		box.awaitVerdicts(5)
+		expectEqual(t, "the requests behind it", listedRequests(t, api.lastReview(t)), []string{"PASSED start it", "PASSED and more", "the end"})
 		box.recordTranscript(client.version, "background", api)
 	})
 }
@@ -86,13 +91,15 @@ func TestRealClientWoken(t *testing.T) {
 // what was typed while the agent worked, and what was said before a compaction and before a fork.
 func TestRealClientRequests(t *testing.T) {
 	forClients(t, nil, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
-		queued := make(chan bool)
+		queued, last := make(chan bool), make(chan bool)
 		api := box.answering(func(r apiRequest) apiReply {
-			switch last := r.last("user"); {
+			switch words := r.last("user"); {
 			case r.Kind == "review":
 				<-queued
 				return replyVerdict(true, "")
-			case strings.Contains(last, "with a tool") && !strings.Contains(last, "slept"):
+			case strings.HasSuffix(words, "slow words"):
+				<-last
+			case strings.Contains(words, "with a tool") && !strings.Contains(words, "slept"):
 				return bash("until [ -e typed ]; do sleep 0.1; done; sleep 1; echo slept")
 			}
 			return replyText("done")
@@ -104,7 +111,7 @@ func TestRealClientRequests(t *testing.T) {
 		expectRequests := func(verdicts int, want ...string) {
 			t.Helper()
 			box.awaitVerdicts(verdicts)
-			expectEqual(t, "the requests", requestsOf(t, api.lastReview(t)), want)
+			expectEqual(t, "the requests", listedRequests(t, api.lastReview(t)), want)
 			if got := box.timelineVerdicts(); slices.ContainsFunc(got, func(v verdict) bool { return v != verdictAllow }) {
 				t.Errorf("verdicts %q", got)
 			}
@@ -113,19 +120,17 @@ func TestRealClientRequests(t *testing.T) {
 		api.await(t, "review", 1, 120*time.Second)
 		tty.enter("queued request") // while the review runs: the next request
 		close(queued)
-		want := []string{"first request", "queued request"}
-		expectRequests(2, want...)
+		expectRequests(2, "PASSED first request", "queued request")
 		tty.enter("the SECRET is x") // the newest clients give it back, for the next one to delete
 		tty.waitFor("kept out", 90*time.Second)
 		tty.prompt("taken back")
-		expectRequests(3, append(want, "taken back")...)
+		expectRequests(3, "PASSED queued request", "taken back")
 		tty.rewind("taken back")
 		tty.enter("second request with a tool")
 		tty.waitFor("until [ -e typed ]", 90*time.Second)
 		tty.enter("typed meanwhile")
 		box.write("../work/typed", 0o600, "")
-		want = append(want, "second request with a tool", "typed meanwhile")
-		expectRequests(4, want...)
+		expectRequests(4, "PASSED queued request", "second request with a tool", "typed meanwhile")
 		for _, r := range api.requests("review") {
 			if strings.Contains(r.text(), "SECRET") {
 				t.Fatal("a review sent what a hook had kept out")
@@ -134,17 +139,31 @@ func TestRealClientRequests(t *testing.T) {
 		tty.prompt("/compact")
 		tty.waitFor("Compacted", 90*time.Second)
 		tty.prompt("third request")
-		want = append(want, "third request")
-		expectRequests(5, want...)
+		expectRequests(5, "PASSED second request with a tool", "PASSED typed meanwhile", "third request")
 		reviews := api.requests("review")
 		if conversation := reviews[len(reviews)-1].text(); strings.Count(conversation, "typed meanwhile") != 1 {
 			t.Errorf("the conversation was not compacted: the test shows nothing\n%s", conversation)
 		}
+		// What is typed during the agent's last words waits behind its stop: the next review has it, and this one does not wait for it.
+		asked := len(api.requests("agent"))
+		tty.prompt("slow words")
+		api.await(t, "agent", asked+1, 60*time.Second)
+		tty.enter("typed at the last words")
+		tty.waitUntil("the queued words", 60*time.Second, func(screen string) bool {
+			return !strings.HasPrefix(inputLine(screen), "❯ typed") && strings.Contains(screen, "typed at the last words")
+		})
+		close(last)
+		api.await(t, "review", 7, 90*time.Second)
+		box.awaitVerdicts(7)
+		reviews = api.requests("review")
+		expectEqual(t, "the requests of the stop", listedRequests(t, reviews[len(reviews)-2].request()), []string{"PASSED third request", "slow words"})
+		expectRequests(7, "PASSED slow words", "typed at the last words")
 		tty.tmux("kill-server")
 		box.quiet(20 * time.Second)
 		box.recordTranscript(client.version, "requests", api)
 		got := box.run(60*time.Second, "", "ccc", "--supervisor", "--continue", "--fork-session", "-p", "forked request")
-		expectEqual(t, fmt.Sprintf("the requests in a fork: %+v", got), requestsOf(t, api.lastReview(t)), append(want, "forked request"))
+		expectEqual(t, fmt.Sprintf("the requests in a fork: %+v", got), listedRequests(t, api.lastReview(t)),
+			[]string{"third request", "slow words", "typed at the last words", "forked request"}) // it has what is behind the compaction
 	})
 }
 
@@ -160,7 +179,7 @@ func TestRealClientOlderRequests(t *testing.T) {
 			last = last[strings.LastIndex(last, "\n")+1:]
 			switch {
 			case r.Kind == "review":
-				return replyVerdict(!strings.Contains(r.request(), "[3] mend it"), "not yet")
+				return replyVerdict(!strings.Contains(r.request(), "[2] mend it"), "not yet")
 			case last == "look at it":
 				return bash("cat notes.txt")
 			case last == "schedule it":
@@ -169,7 +188,7 @@ func TestRealClientOlderRequests(t *testing.T) {
 			return replyText("done")
 		})
 		tty := box.start("--permission-mode", "bypassPermissions")
-		passed, ended := say(remarkPassed)+" ", say(remarkUnapproved)+" "
+		const passed, letGo, limit = "PASSED ", "LETGO ", "LIMIT "
 		verdicts := 0
 		expect := func(prompt string, stops int, wordsOnly, wakes bool, requests ...string) {
 			t.Helper()
@@ -185,12 +204,12 @@ func TestRealClientOlderRequests(t *testing.T) {
 		}
 		expect("hello there", 1, true, false, "hello there")
 		expect("look at it", 1, false, false, passed+"hello there", "look at it")
-		expect("mend it", 2, true, false, passed+"hello there", passed+"look at it", "mend it") // sent back, and then the limit
-		expect("thanks", 1, true, false, passed+"hello there", passed+"look at it", ended+"mend it", "thanks")
-		expect("schedule it", 1, false, true, passed+"hello there", passed+"look at it", ended+"mend it", passed+"thanks", "schedule it")
+		expect("mend it", 2, true, false, passed+"look at it", "mend it") // sent back, and then the limit
+		expect("go on", 1, true, false, passed+"look at it", limit+"mend it", "go on")
+		expect("schedule it", 1, false, true, passed+"mend it", passed+"go on", "schedule it")
 		tty.prompt("/compact")
 		tty.waitFor("Compacted", 90*time.Second)
-		expect("and now", 1, false, true, passed+"hello there", passed+"look at it", ended+"mend it", passed+"thanks", "schedule it", "and now")
+		expect("and now", 1, true, true, passed+"mend it", passed+"go on", letGo+"schedule it", "and now")
 		expectEqual(t, "the verdicts", box.timelineVerdicts(), []verdict{verdictAllow, verdictAllow, verdictBlock, verdictLimit, verdictAllow, verdictAllow, verdictAllow})
 	})
 }
@@ -291,19 +310,21 @@ func TestRealClientCorrections(t *testing.T) {
 		}))
 		t.Cleanup(func() { close(late) })
 		tty := box.startWorking()
-		var want []string
-		reviewed, isForked := 0, false
+		var closed []string // what the last review has ended
+		reviewed, isCompacted := 0, false
 		expect := func(words ...string) {
 			t.Helper()
 			reviewed++
 			reviews := api.await(t, "review", reviewed, 90*time.Second)
-			want = append(want, words...)
+			box.awaitVerdicts(reviewed)
+			want := slices.Concat(closed, words)
+			closed = words
 			got := api.told(t)
 			conversation, _, _ := strings.Cut(reviews[len(reviews)-1].text(), "## 用户的要求")
 			for i, text := range got {
 				plain, isBeside := strings.CutPrefix(text, "BESIDE ")
-				if words := strings.TrimPrefix(plain, "INTERRUPTED "); !isForked && isBeside == strings.Contains(conversation, words) {
-					t.Errorf("%q is in the conversation: %v", text, !isBeside)
+				if words := strings.TrimPrefix(plain, "INTERRUPTED "); !isCompacted && !isBeside && !strings.Contains(conversation, words) {
+					t.Errorf("%q is not in the conversation", text)
 				}
 				// The mark stays where the words taken back were on the chain.
 				if got[i] = plain; plain == "INTERRUPTED work on the fence" {
@@ -349,15 +370,14 @@ func TestRealClientCorrections(t *testing.T) {
 		expect("work on the fence", "to be rewound")
 		tty.rewind("to be rewound")
 		tty.enter("instead of it")
-		want = want[:len(want)-1]
+		closed = closed[:1]
 		expect("instead of it")
 		box.recordTranscript(client.version, "corrections", api)
 		tty.tmux("kill-server")
 		box.quiet(20 * time.Second)
-		isForked = true // and then not everything is in the conversation that was in it
-		tty = box.start("--permission-mode", "default", "--continue", "--fork-session")
-		tty.prompt("in a fork")
-		expect("in a fork")
+		tty = box.start("--permission-mode", "default", "--continue")
+		tty.prompt("on another day")
+		expect("on another day")
 		asked := len(api.requests("agent"))
 		tty.prompt("withdrawn")
 		api.await(t, "agent", asked+1, 60*time.Second)
@@ -365,6 +385,7 @@ func TestRealClientCorrections(t *testing.T) {
 		tty.waitUntil("the prompt in the input line", 60*time.Second, func(screen string) bool { return strings.HasPrefix(inputLine(screen), "❯ withdrawn") })
 		tty.enter("/compact keep the colours") // the client gives the withdrawn words back, for enter to delete
 		tty.waitFor("Compacted", 90*time.Second)
+		isCompacted = true
 		tty.prompt("behind the compaction")
 		expect("behind the compaction")
 	})
@@ -391,14 +412,14 @@ func TestRealClientAnswers(t *testing.T) {
 			return replyText("done")
 		}))
 		tty := box.startWorking()
-		var want []string
+		var before []string // what the last review has ended
 		verdicts := 0
 		expect := func(words ...string) {
 			t.Helper()
 			verdicts++
 			box.awaitVerdicts(verdicts)
-			want = append(want, words...)
-			expectEqual(t, "the requests", api.told(t), want)
+			expectEqual(t, "the requests", api.told(t), slices.Concat(before, words))
+			before = words
 		}
 		// pick marks that entry of a menu, has it take words by key, and types them.
 		marked := func(screen, entry string) bool {
@@ -475,5 +496,49 @@ func TestRealClientAnswers(t *testing.T) {
 		tty.prompt("behind the compaction")
 		expect("behind the compaction")
 		box.recordTranscript(client.version, "answers", api)
+	})
+}
+
+// What is asked with -p, on stdin, in a stream and by a command is a request, and so is what was asked before a session was switched on.
+func TestRealClientPrinted(t *testing.T) {
+	beside(t)
+	forClients(t, nil, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
+		api := box.answering(func(r apiRequest) apiReply {
+			if r.Kind == "review" {
+				return replyVerdict(true, "")
+			}
+			return replyText("done")
+		})
+		box.write(".claude/commands/paint.md", 0o600, "paint it $ARGUMENTS\n")
+		stream := ""
+		for _, words := range []string{"one", "two"} {
+			stream += `{"type":"user","message":{"role":"user","content":"` + words + `"}}` + "\n"
+		}
+		for _, test := range []struct {
+			stdin, args string
+			want        []string
+		}{
+			{"", "-p words", []string{"words"}},
+			{"", "-p /paint\tred", []string{"/paint red"}},
+			{"words on stdin", "-p", []string{"words on stdin"}},
+			{stream, "-p --input-format stream-json --output-format stream-json --verbose", []string{"PASSED one", "two"}},
+		} {
+			args := []string{"ccc", "--supervisor"}
+			for arg := range strings.FieldsFuncSeq(test.args, func(r rune) bool { return r == ' ' }) {
+				args = append(args, strings.ReplaceAll(arg, "\t", " "))
+			}
+			got := box.run(60*time.Second, test.stdin, args...)
+			expectIs(t, test.args+": the exit code", got.code, 0)
+			expectEqual(t, test.args+": the requests", listedRequests(t, api.lastReview(t)), test.want)
+		}
+		reviewed := len(api.requests("review"))
+		tty := box.open("claude")
+		tty.prompt("before the switch")
+		tty.waitFor("done", 60*time.Second)
+		tty.prompt("/supervisor on")
+		tty.waitFor("已打开", 60*time.Second)
+		tty.prompt("behind the switch")
+		api.await(t, "review", reviewed+1, 60*time.Second)
+		expectEqual(t, "the requests of a session that was switched on", listedRequests(t, api.lastReview(t)), []string{"before the switch", "behind the switch"})
 	})
 }

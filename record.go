@@ -13,7 +13,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 )
 
@@ -112,27 +111,6 @@ func (p place) noteLast(session string, r review) error {
 	})
 }
 
-// talkTimes returns when the conversation in the transcript at path began, and when the agent said or did
-// something last; zero where it shows none.
-func talkTimes(path string) (began, acted time.Time) {
-	var entry struct{ Timestamp time.Time }
-	var last []byte
-	_ = readLines(path, func(line []byte) {
-		text := string(line)
-		has := func(member string) bool { return strings.Contains(text, member) }
-		if began.IsZero() && has(`"type":"user"`) && json.Unmarshal(line, &entry) == nil {
-			began = entry.Timestamp
-		}
-		if has(`"type":"assistant"`) && !has(`"isSidechain":true`) && !has(`"model":"<synthetic>"`) {
-			last = append(last[:0], line...)
-		}
-	})
-	if json.Unmarshal(last, &entry) == nil {
-		acted = entry.Timestamp
-	}
-	return began, acted
-}
-
 // beginOf returns where the session's change begins here, from a prompt or a stop on; a prompt also puts that
 // into what is open. Only a conversation's first prompt, and the first behind an end, take a look: unless
 // that fails, or the agent has done something since the review that ended it began.
@@ -141,12 +119,12 @@ func (p place) beginOf(ctx context.Context, s sessionFiles, transcript string, i
 	own, isKnown := state.Begins[p.key]
 	isOpen := isKnown && own.Ended.IsZero()
 	if !isOpen {
-		began, acted := talkTimes(transcript)
-		if isPrompt && began.IsZero() { // the first is not there yet
-			began = now()
+		talk, _ := readConversation(transcript)
+		if isPrompt && talk.began.IsZero() { // the first is not there yet
+			talk.began = now()
 		}
 		var l look
-		if isPrompt && !acted.After(own.Ended) {
+		if isPrompt && !talk.acted.After(own.Ended) {
 			var o *lookout
 			l, o = p.look(ctx, promptLookPatience, false)
 			o.end()
@@ -154,7 +132,7 @@ func (p place) beginOf(ctx context.Context, s sessionFiles, transcript string, i
 		if l.TreeID != "" {
 			own.begin = l.begin()
 		} else if !isKnown {
-			own.begin = p.older(ctx, state, began)
+			own.begin = p.older(ctx, state, talk.began)
 		}
 	}
 	var err error
@@ -206,8 +184,8 @@ func (p place) takeChange(ctx context.Context, s sessionFiles, transcript string
 	case isKnown:
 		c.from = own.begin
 	default:
-		began, _ := talkTimes(transcript)
-		c.from = p.older(ctx, state, began)
+		talk, _ := readConversation(transcript)
+		c.from = p.older(ctx, state, talk.began)
 	}
 	l, o := p.look(ctx, reviewLookPatience, true)
 	defer o.end()
@@ -243,15 +221,14 @@ func older(a, b begin) begin {
 	return b
 }
 
-// settle records what has become of the change that began at from, with the end of the review. isEnd: nothing
-// is still to come of the work.
-func (p place) settle(s sessionFiles, r review, from begin, isEnd bool, transcript string) (err error) {
+// settle records what has become of the change that began at from, with the end of the review.
+func (p place) settle(s sessionFiles, r review, from begin, transcript string) (err error) {
 	on, mark := r.occasion(), verdict("")
 	switch {
 	case p.Repository == "", on.isQuestion && r.Verdict != verdictBlock:
 		return nil
 	case r.Verdict == verdictAllow:
-		return p.approve(s, r, from, isEnd)
+		return p.approve(s, r, from)
 	case on.isByHand && r.Verdict != verdictBlock:
 		return nil
 	case !on.isByHand:
@@ -265,12 +242,12 @@ func (p place) settle(s sessionFiles, r review, from begin, isEnd bool, transcri
 
 // approve records an approval that had a look. An end also ends the session's change in each other working
 // tree where nothing has changed.
-func (p place) approve(s sessionFiles, r review, from begin, isEnd bool) error {
+func (p place) approve(s sessionFiles, r review, from begin) error {
 	if r.Seen.TreeID == "" {
 		return nil
 	}
 	seen, own := r.Seen.begin(), sessionBegin{begin: r.Seen.begin(), Top: p.Top}
-	if isEnd {
+	if !r.Waiting {
 		own.Ended = r.Begun
 	}
 	err := s.setBegin(p.key, own)
@@ -280,7 +257,7 @@ func (p place) approve(s sessionFiles, r review, from begin, isEnd bool) error {
 	state, _ := s.readState()
 	for key, there := range state.Begins {
 		other := p.dir.place(there.Top, p.env)
-		if !isEnd || key == p.key || key != other.key || !there.Ended.IsZero() || !other.isAt(there.begin) {
+		if r.Waiting || key == p.key || key != other.key || !there.Ended.IsZero() || !other.isAt(there.begin) {
 			continue
 		}
 		there.Ended = now()

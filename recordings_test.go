@@ -66,7 +66,7 @@ func expectRecordedEvents(t *testing.T, text []byte) {
 		var line json.RawMessage
 		check(t, d.Decode(&line))
 		e, err := readEvent(bytes.NewReader(line))
-		if err != nil || len(e.odd) != 0 {
+		if err != nil || e.odd != "" {
 			t.Fatalf("%v, of another type: %q in %s", err, e.odd, line)
 		}
 		if e.TranscriptPath == "" || e.Cwd == "" || filepath.Ext(e.TranscriptPath) != ".jsonl" {
@@ -88,7 +88,7 @@ func expectRecordedEvents(t *testing.T, text []byte) {
 			got = append(got, about+" "+e.LastAssistantMessage)
 		case e.HookEventName == eventPrompt:
 			prompt := e.Prompt
-			if !isUsers(prompt) {
+			if e.isWake() {
 				prompt = "of the client's"
 			}
 			got = append(got, about+" "+prompt)
@@ -179,8 +179,8 @@ func TestRecordedTranscripts(t *testing.T) {
 		got, err := readConversation(filepath.Join(recordings, recordingName("transcript", version, name)))
 		check(t, err)
 		expectEqual(t, "the requests", strings.Split(strings.TrimSuffix(toldOf(got.requests), "|"), "|"), told.Told)
-		if got.broken || got.version != version || got.model == "" || got.lastWords == "" {
-			t.Errorf("broken %v, version %q, model %q, last words %q", got.broken, got.version, got.model, got.lastWords)
+		if got.version != version || got.model == "" || got.lastWords == "" {
+			t.Errorf("version %q, model %q, last words %q", got.version, got.model, got.lastWords)
 		}
 	})
 }

@@ -212,7 +212,7 @@ func TestRedactedWhereShown(t *testing.T) {
 	prompt := "deploy with " + both
 	var shown strings.Builder // what people saw
 	shown.WriteString(box.submit(prompt).stderr)
-	path := box.transcript(`{"type":"user","uuid":"u1","timestamp":"2026-01-01T00:00:00.000Z","message":{"role":"user","content":`+string(encodeJSON(prompt))+`}}`,
+	path := box.transcript(`{"type":"user","uuid":"u1","timestamp":"2026-01-01T00:00:00.000Z","origin":{"kind":"human"},"message":{"role":"user","content":`+string(encodeJSON(prompt))+`}}`,
 		`{"type":"assistant","uuid":"a1","parentUuid":"u1","message":{"role":"assistant","content":[{"type":"text","text":"done"}]}}`)
 	back := box.stop(path + `,"last_assistant_message":` + string(encodeJSON("done "+both)))
 	feedback := ".claude/ccc/supervisor-" + testSession + "-feedback.txt"

@@ -225,7 +225,7 @@ func (s *supervision) settle(r review) {
 	if r.Deadline.IsZero() && !r.occasion().isQuestion {
 		s.warnLost("noting the last review", p.noteLast(s.session.id, r))
 	}
-	err := p.settle(s.session, r, s.judged.from, s.request.isEnd(), s.request.transcript)
+	err := p.settle(s.session, r, s.judged.from, s.request.transcript)
 	s.warnLost("recording what has become of the change", err)
 }
 

@@ -25,6 +25,7 @@ func reviewNow(c *invocation, d dirs) (err error) {
 		return withHint(errors.New("review: it is for the user, not for the agent"),
 			"the user can call this in a terminal of their own")
 	}
+	r := newReview(eventReview) // what is said from here on is none of it
 	stored, talk, err := storedSessionOf(c, d)
 	if err != nil {
 		return failure{code: 2, err: fmt.Errorf("review: %w", err)}
@@ -38,11 +39,12 @@ func reviewNow(c *invocation, d dirs) (err error) {
 	}
 	request := s.requestByHand(talk, d.here)
 	request.transcript = stored.path
+	r.Waiting = request.isWaiting()
 	s.announce(stored, request)
 	timeout, late := s.patience("")
 	ctx, cancel := s.untilEnded(timeout, late)
 	defer cancel()
-	ended := s.review(ctx, newReview(eventReview), request).redacted()
+	ended := s.review(ctx, r, request).redacted()
 	if err := s.printReview(ended, c.has("--json")); err != nil {
 		return err
 	}
@@ -75,14 +77,13 @@ func (s *supervision) requestByHand(talk conversation, here string) reviewReques
 		here = talk.cwd
 	}
 	talk.noteReviews(s.past)
-	isWorking := talk.lastWords == "" || strings.HasPrefix(talk.lastWords, toolUse)
-	return reviewRequest{conversation: talk, here: here, lastMessage: talk.lastWords, isWorking: isWorking,
+	return reviewRequest{conversation: talk, here: here, lastMessage: talk.lastWords, isWorking: talk.isAtWork(),
 		section: occasionNamed(eventReview).section}
 }
 
 // announce prints which session is reviewed, and whether its agent seems to be at work.
 func (s *supervision) announce(stored storedSession, request reviewRequest) {
-	what := clip(firstLine(request.newestPrompt().words), 100)
+	what := clip(firstLine(request.newest().words), 100)
 	tree := printable(pathFrom("", workingTree(s.project, request.here)))
 	short := stored.id[:min(8, len(stored.id))]
 	s.print(say(reviewingByHand, short, clock(stored.written), tree, what, short))

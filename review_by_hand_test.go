@@ -43,7 +43,7 @@ func TestByHandSession(t *testing.T) {
 		found, talk, err := storedSessionOf(c, dirs{claude: claude, here: filepath.Join(here, dir)})
 		if err != nil {
 			found.id = err.Error()
-		} else if found.id += " in " + filepath.Base(filepath.Dir(found.path)); talk.newestPrompt().words == "" {
+		} else if found.id += " in " + filepath.Base(filepath.Dir(found.path)); talk.newest().words == "" {
 			t.Errorf("%q: nothing was asked in %s", word, found.id)
 		}
 		if !strings.HasPrefix(found.id, want) {
@@ -313,7 +313,7 @@ func TestByHandClosed(t *testing.T) {
 	box.stop(fmt.Sprintf(`"transcript_path":%q,"last_assistant_message":"done"`, box.home+"/"+name))
 	write(first, done, userLine("3", "2", "and now?"), agentLine("4", "3", "well"))
 	expectIs(t, "the exit code", box.run(30*time.Second, "", "ccc", "review", testSession).code, 0)
-	expectIn(t, "the request", box.read("../fake/reviewer-2.stdin"), remarkPassed.zh+" do it")
+	expectIn(t, "the request", box.read("../fake/reviewer-2.stdin"), "\n[1] "+say(remarkPassed, clock(now()))+" do it\n\n[2] and now?\n")
 }
 
 // ccc review of a session that ran without ccc.

@@ -627,7 +627,8 @@ func TestNothingRedacted(t *testing.T) {
 	box.write("../work/.env", 0o600, "MODEL=kimi-k2-thinking\n")
 	box.reviews(blocks(code))
 	for range 2 {
-		got := box.stop(`"last_assistant_message":` + string(encodeJSON(code+" it is")))
+		talk := box.transcript(transcriptOf("user: set it to kimi-k2-thinking; agent: done"))
+		got := box.stop(talk + `,"last_assistant_message":` + string(encodeJSON("done: "+code+" it is")))
 		expectEnd(t, "the stop", got, 0, string(encodeJSON(blocked(code)))+"\n", "")
 	}
 	request := box.read("../fake/reviewer-2.stdin")
@@ -791,16 +792,14 @@ func TestHookRequest(t *testing.T) {
 		return all
 	}
 	r := request() // without a transcript
-	expectIs(t, "it is not confirmed", r.unconfirmed, true)
+	expectIs(t, "it is incomplete", r.incomplete, true)
 	expectIs(t, "it is in plan mode", r.inPlanMode, true)
 	expectIs(t, "a stop's question", string(r.question), "")
 	expectIs(t, "where the agent is", r.here, "/agent")
 	expectIs(t, "what the agent said", r.lastMessage, "done")
 	expectIs(t, "the tasks", len(r.tasks), 1)
 	expectIs(t, "the feedback", r.refusal.Feedback, "a secret")
-	expectIs(t, "the first is a prompt", r.requests[0].isPrompt, true)
-	expectIs(t, "when it began", r.began(), "")
-	expectEqual(t, "the timeline's prompts", words(r), []string{"one", "two"})
+	expectEqual(t, "the requests", words(r), nil)
 	log, _ := os.ReadFile(h.session.dir.logFile())
 	expectIn(t, "the log", string(log), `during="reading the transcript" error="the event names none"`)
 	h.event.TranscriptPath = filepath.Join(t.TempDir(), "t.jsonl")
@@ -808,9 +807,8 @@ func TestHookRequest(t *testing.T) {
 		userLine("2", "1", "two") + "\n" + agentLine("3", "2", "done") + "\n"
 	check(t, os.WriteFile(h.event.TranscriptPath, []byte(transcript), 0o600))
 	r = request()
-	expectIs(t, "with its transcript, it is not confirmed", r.unconfirmed, false)
 	expectIs(t, "with its transcript, it is incomplete", r.incomplete, false)
-	expectIs(t, "with its transcript, when it began", r.began(), "2026-01-02T03:04:05Z")
+	expectIs(t, "with its transcript, when it began", r.began.Format(time.RFC3339), "2026-01-02T03:04:05Z")
 	expectEqual(t, "the transcript's requests", words(r), []string{"first", "two"})
 	add(ended(review{ID: "s", outcome: outcome{Verdict: verdictAllow}}))
 	expectIs(t, "approved since, the feedback", request().refusal.Feedback, "a secret")

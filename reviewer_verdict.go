@@ -204,7 +204,7 @@ func readDecision(object []byte, keys ...string) (decided verdict, feedback stri
 
 // saysNothing reports whether a text is empty, or a placeholder for an empty one (2.1.280, 2.1.332).
 func saysNothing(text string) bool {
-	placeholders := []string{"", "(no content)", noResponse, "None"}
+	placeholders := []string{"", "(no content)", "No response requested.", "None"}
 	return slices.Contains(placeholders, strings.TrimSpace(text))
 }
 

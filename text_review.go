@@ -89,30 +89,23 @@ var (
 			"can't be run; read-only commands, and those that the user's rules permit, still can, each on " +
 			"its own and on the files themselves. Go by the files, and by the output in the conversation."}
 	sectionRequests = words{"## 用户的要求（按时间顺序，原文）", "## The user's requests (in order, verbatim)"}
-	requestsJudged  = words{
-		"这次审最后一条，连同上面没有附注审查结果、用户也没有叫停的；已通过的不再翻案，除非这次把它弄坏了；里面长期有效的约束照样有效。",
-		"Judged now: the last one, and those above it that bear no remark on their reviews and were not called " +
-			"off; approved ones are closed, unless this work broke them, but their lasting constraints hold."}
-	requestsUnconfirmed = words{
-		"会话记录无法读取，以下是提交过的要求：其中可能有用户撤回的，也可能缺少 Agent 工作时输入的。请与对话核对。",
-		"The session's transcript can't be read. These are the requests that were submitted: the user may " +
-			"have withdrawn some of them, and what was typed while the agent worked may be missing. " +
-			"Compare them with the conversation."}
-	requestsIncomplete = words{"会话记录不完整：更早的要求可能不在下面。请与对话核对。",
-		"The session's transcript is incomplete: earlier requests may be missing below. Compare them with " +
-			"the conversation."}
-	remarkWithEsc = words{"（按 Esc 中断 Agent 时发出；上面的对话里没有这段话，但 Agent 收到了）",
-		"(sent with Esc, while the agent worked: these words are not in the conversation above, but the " +
-			"agent got them)"}
-	remarkInterrupted = words{
-		"（下面这条：Agent 做到一半，用户按 Esc 中断了）", "(the user interrupted the agent while it worked on this)"}
-	remarkPassed     = words{"（已审查通过）", "(reviewed and approved)"}
-	remarkUnapproved = words{"（审查结束时仍未通过）", "(its reviews ended without an approval)"}
-	remarkAnswered   = words{"（回答 Agent 的提问）", "(answered to a question)"}
-	remarkRefused    = words{"（拒绝一次调用或计划时说）", "(refused a call or a plan with the words)"}
-	remarkPlanned    = words{"（同意了这样的计划）", "(approved the plan in this form)"}
-	remarkApproved   = words{"（同意一次调用或计划时说）", "(approved a call or a plan with the words)"}
-	sectionQuestion  = words{
+	requestsJudged  = words{ // approved, let go, at the limit, and what is not listed
+		"这次审的，是下面没有注明“已通过”的全部要求，审过而未通过的也算；注明“已放行”的，审当时还剩下的部分。" +
+			"已通过的不再翻案，除非这次把它弄坏了。更早的要求、用户说过的其他话在上面的对话里，同样有效。",
+		"Judged now is all that is not marked as approved, also what the limit left open, and of what was let go " +
+			"the part that was left then. Approved ones are closed, unless this work broke them. Earlier requests, " +
+			"and what else the user said, stand in the conversation above and count as well."}
+	remarkWithEsc = words{"（按 Esc 时发出：对话中可能没有，但 Agent 已收到）",
+		"(sent with Esc: the agent got it, even if the conversation lacks it)"}
+	remarkInterrupted = words{"（用户在此打断）", "(the user interrupted the agent at it)"}
+	remarkPassed      = words{"（已于 %s 通过）", "(approved at %s)"} // the time of the review's end
+	remarkLetGo       = words{"（已于 %s 放行，当时仍有后台任务）", "(let go at %s, with something still to come)"}
+	remarkUnapproved  = words{"（审过，未通过）", "(its reviews ended without an approval)"}
+	remarkAnswered    = words{"（回答 Agent 的提问）", "(answered to a question)"}
+	remarkRefused     = words{"（拒绝一次调用或计划时说）", "(refused a call or a plan with the words)"}
+	remarkPlanned     = words{"（同意了这样的计划）", "(approved the plan in this form)"}
+	remarkApproved    = words{"（同意一次调用或计划时说）", "(approved a call or a plan with the words)"}
+	sectionQuestion   = words{
 		"## 事件：AskUserQuestion\nAgent 想向用户提出下面的问题。问题还没有显示给用户，也没有得到回答；" +
 			"对话末尾的 \"[Tool call interrupted]\" 和 \"No response requested.\" 不是用户的回答。\n" +
 			"放行（allow_stop 为 true）就是把问题交给用户，退回就是不提问，Agent 按照 feedback 自己继续。\n\n" +

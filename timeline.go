@@ -69,7 +69,7 @@ type review struct {
 	Requests     []string `json:"requests,omitempty"`      // the user's that the reviewer gets, each cut
 	LastMessage  string   `json:"last_message,omitempty"`  // the agent's, cut
 	Question     string   `json:"question,omitempty"`      // a line for each, and behind "- " for each option
-	Closes       []string `json:"closes,omitempty"`        // transcript ids of requests that its approval ends
+	Waiting      bool     `json:"waiting,omitempty"`       // an approval ends no request: more was to come
 	PromptSource string   `json:"prompt_source,omitempty"` // path of the reviewer's instructions, or built-in
 
 	// What follows but Seen is only in the line of the end.

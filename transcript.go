@@ -1,16 +1,17 @@
 package main
 
-// A transcript is read from its newest entry back along the chain of parents. What is not on that chain was
-// withdrawn, or hangs beside it from an entry of the agent's.
+// What ccc reads of a transcript: the user's words, read flat in the order in which Claude Code wrote them
+// (from 2.1.280 on its entries say whose words they hold), and a few facts of the agent.
+//
+// A prompt, with all behind it, was taken back where a later entry of the user's, or the boundary of a
+// compaction, follows the same entry: Esc before an answer, /rewind, a summary from there on. What waits in
+// Claude Code's queue is no entry yet.
 
 import (
-	"bufio"
 	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -20,76 +21,91 @@ import (
 
 // A conversation is what ccc reads of a transcript.
 type conversation struct {
-	requests   []userRequest // the user's words that are still valid, oldest first
-	submitted  []string      // what Claude Code itself has submitted, as when a /loop ticks
-	model      string        // the last of which the client says that it is at work, as --model takes it
-	version    string        // of the Claude Code that wrote the last entry
-	dirs       []string      // what the user added with /add-dir, absolute
+	requests   []userRequest // the user's words that stand, oldest first
+	submitted  []string      // all entries that were typed or submitted, also what was taken back
+	queue      []string      // what waits in Claude Code's queue, or was taken back from it
+	began      time.Time     // the time of the first prompt
+	acted      time.Time     // when the agent said or did something last
+	called     time.Time     // when the agent called a tool last
 	lastWords  string        // the agent's, or toolUse and the id of its call; "" if the user spoke last
-	incomplete bool          // the newest prompt, or the agent's last words, had not come when it was read
-	broken     bool          // what came before the first of requests was not found
+	model      string        // the model that was asked last, as --model takes it
+	version    string        // of the Claude Code that wrote the last entry
 	cwd        string        // where the agent was last
+	dirs       []string      // what the user added with /add-dir, absolute
 	context    int           // how many tokens the agent's last request had, with those cached; 0: unknown
+	wordsOnly  bool          // the agent has called no tool since the last prompt that it began with
+	stopped    bool          // the user has interrupted the agent, and said nothing since
+	incomplete bool          // it can't be read, or its last entries had not come: see hookEvent.conversation
 }
 
-// newestPrompt returns the user's newest prompt, an empty one where there is none.
-func (c *conversation) newestPrompt() (newest userRequest) {
-	for _, r := range c.requests {
-		if r.isPrompt {
-			newest = r
-		}
+// A userRequest is what the user said at one time: a prompt, or words to a question, a call or a plan.
+type userRequest struct {
+	at      time.Time // when Claude Code handed it to the agent
+	id      string    // of a prompt: its entry
+	parent  string    // and the entry that it follows
+	words   string
+	remark  words  // what the words alone do not show
+	stopped bool   // the user interrupted the agent at it
+	fate    string // what its reviews came to, "" where it is open
+	letGo   bool   // that is an approval which ended nothing
+}
+
+// String returns the remarks and then the words, without what its reviews came to.
+func (r userRequest) String() string {
+	text := r.words
+	if r.remark != (words{}) {
+		text = say(r.remark) + " " + text
+	}
+	if r.stopped {
+		text = say(remarkInterrupted) + " " + text
+	}
+	return text
+}
+
+// newest returns the user's newest request, an empty one where there is none.
+func (c *conversation) newest() (newest userRequest) {
+	if n := len(c.requests); n > 0 {
+		newest = c.requests[n-1]
 	}
 	return newest
 }
 
-// began returns the time of the first request, as the transcript has it, "" where there is none.
-func (c *conversation) began() string {
-	if len(c.requests) == 0 {
-		return ""
-	}
-	return c.requests[0].at
+// isAtWork reports whether the agent has not answered yet, as far as the transcript shows.
+func (c *conversation) isAtWork() bool {
+	return c.lastWords == "" || strings.HasPrefix(c.lastWords, toolUse)
 }
 
-// noteReviews notes in the requests above the last what their reviews came to: the last review that could end
-// a request decides. One that sent the agent back, did not take place or was of a question leaves it open.
+// noteReviews notes in the requests what their reviews came to, and leaves those out that an earlier end than
+// the last has ended. An end is an approval of a stop, or by hand, at which nothing was still to wake the
+// agent; it ends what is older than the begin of its review. Other approvals let go, which a refusal behind
+// them undoes.
 func (c *conversation) noteReviews(past *history) {
-	for i := range max(0, len(c.requests)-1) {
-		r := &c.requests[i]
-		for _, review := range past.Reviews {
+	first, ended := 0, 0 // where what the last end ended begins, and where what is open does
+	for _, review := range past.Reviews {
+		judged := ended
+		for judged < len(c.requests) && c.requests[judged].at.Before(review.Begun) {
+			judged++
+		}
+		isEnd := review.Verdict == verdictAllow && !review.Waiting
+		for i := range c.requests[ended:judged] {
+			r, at := &c.requests[ended+i], clock(review.lastTime())
 			switch {
-			case !slices.Contains(review.Closes, r.id):
-			case review.approves():
-				r.closed = remarkPassed
-			case review.Verdict == verdictLimit && review.occasion().isStop:
-				r.closed = remarkUnapproved
-			default:
-				r.closed = words{}
+			case review.occasion().isQuestion:
+			case isEnd:
+				r.fate, r.letGo = say(remarkPassed, at), false
+			case review.Verdict == verdictAllow:
+				r.fate, r.letGo = say(remarkLetGo, at), true
+			case review.Verdict == verdictLimit:
+				r.fate, r.letGo = say(remarkUnapproved), false
+			case review.Verdict == verdictBlock && r.letGo:
+				r.fate, r.letGo = "", false
 			}
 		}
-	}
-}
-
-// calledNothing reports whether the agent called no tool for any request that is open, as far as all is
-// known.
-func (c *conversation) calledNothing() bool {
-	called := func(r userRequest) bool { return r.closed == (words{}) && (r.callsTool || r.id == "") }
-	return len(c.requests) > 0 && !c.broken && !slices.ContainsFunc(c.requests, called)
-}
-
-// calledSince reports whether the agent has called a tool since the user's newest prompt, or for a request
-// after that time; it may have where no prompt is known.
-func (c *conversation) calledSince(after time.Time) bool {
-	newest := -1
-	for i, r := range c.requests {
-		if at, err := time.Parse(time.RFC3339, r.at); err == nil && at.After(after) {
-			newest = i
-			break
-		} else if r.isPrompt {
-			newest = i
+		if isEnd && !review.occasion().isQuestion && judged > ended {
+			first, ended = ended, judged
 		}
 	}
-	called := func(r userRequest) bool { return r.callsTool || r.id == "" }
-	return newest < 0 || slices.ContainsFunc(c.requests[newest:], called)
+	c.requests = c.requests[first:]
 }
 
 // isRequest reports whether the transcript's request is the prompt. /supervisor may come before it, and the
@@ -99,329 +115,266 @@ func isRequest(request, prompt string) bool {
 	return line != "" && strings.HasSuffix(oneLine(request), line)
 }
 
-// readConversation reads the transcript at path. A fork begins where its original was compacted last; what
-// came before is in another transcript of the same directory. An error means that the transcript can't be
-// read or holds no conversation.
-func readConversation(path string) (conversation, error) {
-	t, err := readTranscript(path)
-	if err != nil {
-		return conversation{}, err
+// readConversation reads the transcript at path. An error means that it can't be read or holds no
+// conversation.
+func readConversation(path string) (c conversation, err error) {
+	err = readLines(path, c.line) // the last line may still be on its way; then it is not JSON yet
+	if err == nil && len(c.submitted) == 0 && c.lastWords == "" {
+		err = fmt.Errorf("%s holds no conversation", path)
 	}
-	if t.leaf == "" {
-		return conversation{}, fmt.Errorf("%s holds no conversation", path)
-	}
-	t.addBeside(filepath.Dir(path))
-	w := walk{conversation: t.conversation}
-	var others []storedSession
-	deadline := time.Now().Add(otherPatience)
-	read, passed := map[string]bool{}, map[string]bool{} // by id: in any transcript, in this one
-	for id := t.leaf; id != ""; {
-		e, known := t.entries[id]
-		if !known || passed[id] { // the chain of a fork of a compacted session may lead back into itself
-			if others == nil {
-				isOther := func(s storedSession) bool { return s.path != path }
-				others = storedSessions(filepath.Dir(path), "*.jsonl", isOther)
-			}
-			other := findEntry(&others, id, deadline)
-			if other == nil {
-				w.broken = !known
-				break
-			}
-			t, e, passed = other, other.entries[id], map[string]bool{}
-		}
-		if !read[id] {
-			w.add(e, t.beside(id, read))
-		}
-		read[id], passed[id] = true, true
-		id = e.parent
-	}
-	slices.Reverse(w.requests)
-	if w.broken && len(w.requests) == 0 { // 2.1.280 may write the first prompt after its answer
-		return w.conversation, fmt.Errorf("%s lacks the beginning of the conversation", path)
-	}
-	return w.conversation, nil
+	return c, err
 }
 
-// A walk reads a conversation from its end back. Its fields hold what follows the entry that is being read,
-// so that Esc is seen before what it ended. In these three an agent calls a tool for the prompt A, and
-// behind the call's result comes:
-//
-//	Esc, prompt B                  escStops: the user interrupted A
-//	Esc, prompt B that was queued  typedWhileWorking: Esc sent B, and nobody interrupted A
-//	Esc; beside it a prompt P      escFollows: P hangs from the call beside the chain, and Esc sent it
-type walk struct {
-	conversation
-	nextKind          entryKind // of the nearest entry that counts
-	escFollows        bool      // and up to it there are only the calls of one message and their results
-	agentSpeaksNext   bool      // before the user and Claude Code do
-	typedWhileWorking bool      // the next words
-	escStops          bool      // Esc comes next, and sends no words that were typed while the agent worked
-	interrupted       bool      // an Esc that stops comes between the agent's words and the next prompt
-	interruptedPast   bool      // the same, seen from the next Esc
-	callsTool         bool      // the agent calls a tool before the user says more
-}
+// Marks of the lines that count. Most lines are other results of tools, which are not parsed, so that 200 MB
+// take about a second. Quotation marks in a string are escaped: these are an entry's own.
+var (
+	entryMarks = []string{`"type":"user"`, `"type":"assistant"`, `"type":"queued_command"`, `"modelId":"`,
+		`"type":"queue-operation"`, `"compact_boundary"`}
+	answerMarks = []string{`"answers":{`, `"userFeedback":"`, `"planWasEdited":true`,
+		`},{"type":"text","text":"`}
+)
 
-// add adds an entry, the newest first, and the user's words that hang from it beside the chain.
-func (w *walk) add(e placedEntry, beside []userRequest) {
-	isOfCalls := w.nextKind == toolAnswered || w.nextKind == agentSpoke && e.kind == agentSpoke
-	sentWithEsc := w.escFollows && isOfCalls // else a prompt beside was withdrawn, or taken back by /rewind
-	for _, r := range slices.Backward(beside) {
-		if r.isPrompt && sentWithEsc {
-			w.interrupted = w.interruptedPast
-			r.remarks = append(r.remarks, remarkWithEsc)
-		}
-		if !r.isPrompt || sentWithEsc {
-			w.takeRequest(r)
-		}
+// line reads one line.
+func (c *conversation) line(line []byte) {
+	isMarked := func(mark string) bool { return bytes.Contains(line, []byte(mark)) }
+	marks, isResult := entryMarks, isMarked(`"type":"tool_result"`)
+	if isResult {
+		marks = answerMarks
 	}
-	if e.kind != 0 {
-		w.escFollows = w.escFollows && (isOfCalls || e.kind == toolAnswered && w.nextKind == userInterrupted)
-		w.nextKind = e.kind
+	var e transcriptEntry
+	if !slices.ContainsFunc(marks, isMarked) {
+		return
 	}
-	w.context = cmp.Or(w.context, e.context)
-	w.callsTool = w.callsTool || e.calls
+	if _, isSyntax := json.Unmarshal(line, &e).(*json.SyntaxError); isSyntax || e.IsSidechain {
+		return
+	}
+	isUsers, text := e.Type == "user" && !isResult, string(e.Message.Content)
+	if isUsers || e.Subtype == "compact_boundary" {
+		c.takeBack(e)
+	}
+	c.version, c.cwd = cmp.Or(e.Version, c.version), cmp.Or(e.Cwd, c.cwd)
+	c.model = cmp.Or(e.Attachment.Identity.ModelID, c.model)
+	if isUsers {
+		c.submitted = append(c.submitted, text) // also what Claude Code itself submits, as when a /loop ticks
+	}
 	switch {
-	case e.kind == agentSpoke:
-		w.interrupted = w.interrupted || w.escStops
-		w.agentSpeaksNext, w.typedWhileWorking = true, false
-	case e.kind == userInterrupted:
-		w.escFollows, w.escStops, w.interruptedPast = true, !w.typedWhileWorking, w.interrupted
-	case e.said != nil && e.said.isCommand && !w.agentSpeaksNext: // it called no agent
-		w.addDir(*e.said)
-	case e.said != nil:
-		w.takeRequest(*e.said)
-	case e.kind == clientPrompted:
-		w.agentSpeaksNext = false
-	}
-}
-
-// takeRequest adds words of the user's that are still valid.
-func (w *walk) takeRequest(r userRequest) {
-	if r.isPrompt {
-		if w.interrupted {
-			r.remarks = append(r.remarks, remarkInterrupted)
+	case e.Operation == "enqueue":
+		c.queue = append(c.queue, string(e.Queued))
+	case e.Operation == "dequeue", e.Operation == "remove": // an entry follows; a dequeue takes the first
+		i := max(0, slices.Index(c.queue, string(e.Queued)))
+		c.queue = slices.Delete(c.queue, i, min(i+1, len(c.queue)))
+	case e.Type == "assistant":
+		c.addAnswer(e)
+	case e.Attachment.Type == "queued_command" && e.isHuman():
+		c.addPrompt(e, string(e.Attachment.Prompt))
+	case isResult:
+		if r := e.answer(); e.Type == "user" && isUsersOwn(r.words) {
+			c.requests = append(c.requests, r)
 		}
-		w.agentSpeaksNext, w.typedWhileWorking, w.escFollows, w.escStops = false, r.queued, false, false
-		w.interrupted, w.interruptedPast = false, false
+	case !isUsers || e.IsMeta || e.IsCompactSummary:
+	case strings.HasPrefix(text, interruption):
+		c.stopped = c.lastWords != "" // else Esc sent what the user had typed
+	default:
+		c.addTyped(e, text)
 	}
-	r.callsTool, w.callsTool = w.callsTool, false
-	w.addDir(r)
-	w.requests = append(w.requests, r)
 }
 
-func (w *walk) addDir(r userRequest) {
-	if dir, isCommand := strings.CutPrefix(r.words, "/add-dir "); isCommand {
+// addAnswer notes what the agent said or called last.
+func (c *conversation) addAnswer(e transcriptEntry) {
+	c.lastWords = string(e.Message.Content)
+	if strings.Contains("\n"+c.lastWords, "\n"+toolUse) {
+		c.called, c.wordsOnly = e.Timestamp, false
+	}
+	if e.Message.Model != "<synthetic>" { // Claude Code's own error messages are of that model
+		c.acted = e.Timestamp
+		c.context = e.Message.Usage.freshInput() + e.Message.Usage.CacheRead
+	}
+}
+
+// addTyped adds what the user typed, if it is for the agent. Of the client's own commands /goal and /plan
+// are, which have neither origin nor source.
+func (c *conversation) addTyped(e transcriptEntry, text string) {
+	command := commandIn(text)
+	dir, isAddDir := strings.CutPrefix(command, "/add-dir ")
+	switch {
+	case isAddDir:
 		if rest, isInHome := strings.CutPrefix(dir, "~/"); isInHome {
 			home, _ := os.UserHomeDir()
 			dir = filepath.Join(home, rest)
 		}
-		w.dirs = append(w.dirs, absoluteIn(r.cwd, dir))
+		c.dirs = append(c.dirs, absoluteIn(e.Cwd, dir))
+	case e.isHuman(), strings.HasPrefix(command, "/goal "), strings.HasPrefix(command, "/plan "):
+		c.wordsOnly = true
+		c.addPrompt(e, cmp.Or(command, text))
 	}
 }
 
-// A storedSession is a session of Claude Code's that has a transcript.
-type storedSession struct {
-	id, path string
-	written  time.Time // the transcript's
+// addPrompt adds a prompt of the user's. A compaction may write an entry again.
+func (c *conversation) addPrompt(e transcriptEntry, text string) {
+	isSame := func(r userRequest) bool { return r.id == e.UUID }
+	if !isUsersOwn(text) || slices.ContainsFunc(c.requests, isSame) {
+		return
+	}
+	r := userRequest{at: e.Timestamp, id: e.UUID, parent: e.ParentUUID, words: strings.TrimSpace(text)}
+	isQueued := e.Type == "user" && e.PromptSource == "queued"
+	isAtCall := strings.HasPrefix(c.lastWords, toolUse)
+	isSentToo := c.lastWords == "" && c.newest().remark == remarkWithEsc
+	switch {
+	case isQueued && (isAtCall || isSentToo):
+		r.remark = remarkWithEsc
+	case c.stopped && !isQueued:
+		for i := len(c.requests) - 1; i >= 0 && c.stopped; i-- { // not at an answer
+			c.requests[i].stopped = c.requests[i].id != ""
+			c.stopped = !c.requests[i].stopped
+		}
+	}
+	if e.Type == "user" {
+		c.lastWords = ""
+	}
+	c.requests, c.stopped = append(c.requests, r), false
+	if c.began.IsZero() {
+		c.began = e.Timestamp
+	}
 }
 
-// storedSessions returns those wanted of the sessions whose transcripts match pattern below dir, the
-// newest first. A subagent's transcript, agent-*.jsonl, is no session. For wanted the time is not known yet.
-func storedSessions(dir, pattern string, wanted func(storedSession) bool) (sessions []storedSession) {
-	names, _ := fs.Glob(os.DirFS(dir), pattern) // for filepath.Glob a bracket in dir is a pattern, too
-	for _, name := range names {
-		id := strings.TrimSuffix(filepath.Base(name), ".jsonl")
-		s := storedSession{id: id, path: filepath.Join(dir, name)}
-		info, err := os.Stat(s.path)
-		if err == nil && validSession(id) && !strings.HasPrefix(id, "agent-") && wanted(s) {
-			s.written = info.ModTime()
-			sessions = append(sessions, s)
-		}
+// takeBack drops the prompt that follows the same entry as e, and all behind it, unless e preserves it.
+func (c *conversation) takeBack(e transcriptEntry) {
+	follows := cmp.Or(e.ParentUUID, e.LogicalParentUUID)
+	stays := []string{"", e.UUID, e.CompactMetadata.PreservedSegment.HeadUUID}
+	isBeside := func(r userRequest) bool { return r.parent == follows && !slices.Contains(stays, r.id) }
+	if i := slices.IndexFunc(c.requests, isBeside); i >= 0 {
+		c.requests, c.stopped = c.requests[:i], false
 	}
-	slices.SortStableFunc(sessions, func(a, b storedSession) int { return b.written.Compare(a.written) })
-	return sessions
 }
 
-// transcriptStart returns the first directory that the transcript names, in which its session was started.
-func transcriptStart(path string) (start string) {
-	file, err := os.Open(path)
-	if err != nil {
-		return ""
-	}
-	defer file.Close()
-	for lines := bufio.NewReader(io.LimitReader(file, lineLimit)); start == "" && err == nil; {
-		var line []byte
-		line, err = lines.ReadBytes('\n')
-		var e transcriptEntry
-		if _ = json.Unmarshal(line, &e); !e.IsSidechain {
-			start = e.Cwd
-		}
-	}
-	return start
+// A transcriptEntry is one line of a transcript. A member of another shape than here is left empty.
+type transcriptEntry struct {
+	Type              string                `json:"type"`
+	Subtype           string                `json:"subtype"`
+	UUID              string                `json:"uuid"`
+	ParentUUID        string                `json:"parentUuid"`
+	LogicalParentUUID string                `json:"logicalParentUuid"` // across a compaction
+	Version           string                `json:"version"`
+	Timestamp         time.Time             `json:"timestamp"`
+	IsSidechain       bool                  `json:"isSidechain"`
+	IsMeta            bool                  `json:"isMeta"`
+	IsCompactSummary  bool                  `json:"isCompactSummary"`
+	UserFeedback      string                `json:"userFeedback"` // with which the user refused a call
+	PromptSource      string                `json:"promptSource"`
+	TurnOrigin        string                `json:"turnOrigin"`
+	Origin            struct{ Kind string } `json:"origin"`
+	Cwd               string                `json:"cwd"`
+	Operation         string                `json:"operation"` // on the queue of what is typed
+	Queued            blockText             `json:"content"`   // what is added to it
+	ToolUseResult     struct {              // of a call, as far as it shows what the user said
+		Questions     []struct{ Question string }
+		Answers       map[string]string
+		Annotations   map[string]struct{ Notes string } // by question: what the user added to a choice
+		Plan          string
+		PlanWasEdited bool // by the user, who then approved it
+	} `json:"toolUseResult"`
+	Message struct {
+		Model   string
+		Usage   tokens
+		Content blockText
+	} `json:"message"`
+	Attachment struct {
+		Type     string
+		Prompt   blockText
+		Origin   struct{ Kind string }
+		Identity struct{ ModelID string } // which model is at work from here on
+	} `json:"attachment"`
+	CompactMetadata struct {
+		PreservedSegment struct{ HeadUUID string } // the first entry of what a compaction left as it was
+	} `json:"compactMetadata"`
 }
 
-// otherPatience bounds the search for what came before a fork, among years of transcripts.
-const otherPatience = 2 * time.Second
+// isHuman reports whether Claude Code gave the agent what is in the entry as the user's words: their origin
+// is human, or they have none, but a source (-p, stdin, stream input; a command there has only that of its
+// turn).
+func (e transcriptEntry) isHuman() bool {
+	origin := cmp.Or(e.Attachment.Origin.Kind, e.Origin.Kind)
+	isSource := e.PromptSource != "" && e.PromptSource != "system" || e.TurnOrigin == "sdk"
+	return origin == "human" || origin == "" && isSource
+}
 
-// findEntry returns the transcript that holds the entry, and takes its session off the list. It returns nil
-// if none has it, or the deadline passes.
-func findEntry(sessions *[]storedSession, id string, deadline time.Time) *transcript {
-	for i, s := range *sessions {
-		if time.Now().After(deadline) {
-			break
+// answer returns what the user said in the result of a call, without words where that was nothing.
+func (e transcriptEntry) answer() userRequest {
+	r, result := userRequest{at: e.Timestamp}, e.ToolUseResult
+	switch {
+	case len(result.Answers) > 0:
+		for _, q := range result.Questions {
+			notes := result.Annotations[q.Question].Notes
+			if answer := strings.TrimSpace(result.Answers[q.Question] + "\n" + notes); answer != "" {
+				r.words += "\n" + q.Question + " → " + answer
+			}
 		}
-		t, err := readTranscript(s.path)
-		if _, known := t.entries[id]; err == nil && known {
-			*sessions = slices.Delete(*sessions, i, i+1)
-			return t
+		r.remark = remarkAnswered
+	case result.PlanWasEdited:
+		r.words, r.remark = result.Plan+"\n\n"+string(e.Message.Content), remarkPlanned
+	case e.UserFeedback != "":
+		r.words, r.remark = e.UserFeedback, remarkRefused
+	case !e.IsMeta:
+		r.words, r.remark = string(e.Message.Content), remarkApproved
+	}
+	r.words = strings.TrimSpace(r.words)
+	return r
+}
+
+// Beginnings of what Claude Code writes in the place of the user, and of what is read of a call.
+const (
+	toolUse      = "tool_use "                    // comes in a blockText before the id of a call
+	interruption = "[Request interrupted by user" // the user pressed Esc
+	chat         = "The user wants to clarify these questions"
+)
+
+// agentsStopped matches what Claude Code submits once the user has stopped the agents in the background: of
+// one, and of several (2.1.280, 2.1.332), also those that it calls tasks or has only interrupted.
+var agentsStopped = lazyRegexp(`(?s)^(?:Background agent ".*" was stopped by the user\.$|` +
+	`[0-9]+ background (?:agent|task)s? (?:was|were) (?:stopped|interrupted) by the user\b)`)
+
+// isUsersOwn reports whether a text can be the user's own words to the agent, and not Claude Code's, another
+// session's, or a command that was run in the client.
+func isUsersOwn(text string) bool {
+	text = strings.TrimSpace(text)
+	starts := []string{"<task-notification>", "<system-reminder>", "<bash-input>", "<bash-stdout>",
+		"<bash-stderr>", "<local-command-", "<cross-session-message", interruption, chat}
+	isStart := func(start string) bool { return strings.HasPrefix(text, start) }
+	return text != "" && !agentsStopped().MatchString(text) && !slices.ContainsFunc(starts, isStart)
+}
+
+// blockText is a text, or of a list of blocks the texts and the ids of calls, each on a line.
+type blockText string
+
+func (b *blockText) UnmarshalJSON(raw []byte) error {
+	if raw[0] == '"' {
+		return json.Unmarshal(raw, (*string)(b))
+	}
+	var blocks []struct{ Type, Text, ID string }
+	_ = json.Unmarshal(raw, &blocks) // anything else than a list of blocks has no words
+	var texts []string
+	for _, block := range blocks {
+		switch block.Type {
+		case "text":
+			texts = append(texts, block.Text)
+		case "tool_use":
+			texts = append(texts, toolUse+block.ID)
 		}
 	}
+	*b = blockText(strings.Join(texts, "\n"))
 	return nil
 }
 
-// A transcript is what ccc reads of one file.
-type transcript struct {
-	conversation                        // submitted, lastWords, version and cwd, which need no chain
-	entries      map[string]placedEntry // by id
-	prompts      map[string][]string    // by origin, the ids of the entries that hold words of the user's
-	leaf         string                 // the id of the last entry of the user's or the agent's
-	original     string                 // of a fork: the session in which its last copied entry was written
-}
-
-// A placedEntry is what ccc keeps of an entry, with its place.
-type placedEntry struct {
-	parent  string       // the id of the entry that it follows
-	origin  string       // see originOf
-	said    *userRequest // the user's words, nil without any
-	kind    entryKind
-	context int  // how many tokens the request had that it answers
-	calls   bool // it calls a tool
-}
-
-func readTranscript(path string) (*transcript, error) {
-	t := &transcript{entries: map[string]placedEntry{}, prompts: map[string][]string{}}
-	return t, readLines(path, t.line) // the last line may still be on its way; then it is not JSON yet
-}
-
-// resultWords: one of them is in each tool's result that holds words of the user's.
-var resultWords = [][]byte{[]byte(`"answers":{`), []byte(refusedSaying + `\n`),
-	[]byte(`},{"type":"text","text":"`), []byte(`"planWasEdited":true`)}
-
-// line reads one line. Most are tools' results, which are parsed only where they may hold words of the
-// user's; of the others only the ids are looked for, so that 200 MB take about a second. Quotation marks in a
-// string are escaped: a key in quotation marks that occurs once is the entry's own.
-func (t *transcript) line(line []byte) {
-	isResult := bytes.Contains(line, []byte(`"type":"tool_result"`))
-	mayHold := func(mark []byte) bool { return bytes.Contains(line, mark) }
-	if isResult && !slices.ContainsFunc(resultWords, mayHold) && !mayHold([]byte(`"isSidechain":true`)) {
-		if id, parent := onlyMember(line, "uuid"), onlyMember(line, "parentUuid"); id != "" && parent != "" {
-			t.add(id, placedEntry{parent: parent, kind: toolAnswered}, true)
-			return
-		}
-	}
-	var e transcriptEntry
-	if _, isSyntax := json.Unmarshal(line, &e).(*json.SyntaxError); isSyntax || e.IsSidechain {
-		return
-	}
-	t.version, t.cwd = cmp.Or(e.Version, t.version), cmp.Or(e.Cwd, t.cwd)
-	t.model = cmp.Or(e.Attachment.Identity.ModelID, t.model)
-	if e.WrittenIn != "" && e.WrittenIn != e.SessionID {
-		t.original = e.WrittenIn
-	}
-	if e.UUID == "" {
-		return
-	}
-	isUser, isAgent := e.Type == "user", e.Type == "assistant"
-	preserved := e.CompactMetadata.PreservedSegment.TailUUID
-	placed := placedEntry{parent: cmp.Or(preserved, e.ParentUUID, e.LogicalParentUUID)}
-	parent := t.entries[placed.parent]
-	if isResult && isUser {
-		placed.kind, placed.said = toolAnswered, e.answer()
-	} else {
-		placed.said, placed.kind = e.request()
-	}
-	if isUser && e.PromptSource == "system" {
-		t.submitted = append(t.submitted, string(e.Message.Content))
-	}
-	isCommand := placed.said != nil && placed.said.isPrompt && strings.HasPrefix(placed.said.words, "/")
-	if isCommand && isUser && parent.kind == toolAnswered {
-		placed.said = nil // the agent called the command, by a tool
-	}
-	if isAgent && e.Message.Content != noResponse {
-		placed.kind, placed.calls = agentSpoke, strings.Contains("\n"+string(e.Message.Content), "\n"+toolUse)
-	}
-	if isAgent && e.Message.Model != "<synthetic>" { // Claude Code's own error messages are of that model
-		placed.context = e.Message.Usage.freshInput() + e.Message.Usage.CacheRead
-	}
-	origin := originOf(e.UUID, placed, parent)
-	if !isResult {
-		placed.origin = origin
-	}
-	if _, known := t.entries[e.UUID]; placed.said != nil && !known {
-		t.prompts[origin] = append(t.prompts[origin], e.UUID)
-	}
-	t.add(e.UUID, placed, isUser || isAgent)
-	if isAgent {
-		t.lastWords = string(e.Message.Content)
-	}
-}
-
-// originOf returns the id of the entry from which the user's words in placed hang where they are not on the
-// chain: the first entry of the agent's message that they interrupted, or whose call they answered. Of calls
-// made at once the results of all but one hang beside the chain (2.1.280, 2.1.331).
-func originOf(id string, placed, parent placedEntry) string {
-	switch {
-	case placed.kind == agentSpoke && parent.kind != agentSpoke:
-		return id
-	case placed.said != nil:
-		return cmp.Or(parent.origin, placed.parent)
-	}
-	return parent.origin
-}
-
-// addBeside adds the prompts of a fork's original, in dir: a fork lacks those that are not on its chain.
-func (t *transcript) addBeside(dir string) {
-	if !validSession(t.original) {
-		return
-	}
-	original, _ := readTranscript(filepath.Join(dir, t.original+".jsonl")) // empty if it was removed
-	for origin, prompts := range original.prompts {
-		for _, id := range prompts {
-			if _, known := t.entries[id]; !known {
-				t.entries[id] = original.entries[id]
-				t.prompts[origin] = append(t.prompts[origin], id)
-			}
-		}
-	}
-}
-
-// beside returns the user's words that hang from the entry beside the chain. Most words that interrupt a call
-// are written so (2.1.280 to 2.1.331). read has what follows the entry on the chain.
-func (t *transcript) beside(id string, read map[string]bool) (requests []userRequest) {
-	for _, prompt := range t.prompts[id] {
-		if !read[prompt] {
-			requests = append(requests, *t.entries[prompt].said)
-		}
-	}
-	return requests
-}
-
-// add adds an entry; isSpoken reports whether it is one of the user's or the agent's.
-func (t *transcript) add(id string, e placedEntry, isSpoken bool) {
-	if _, known := t.entries[id]; !known { // a compaction may write an entry again, with another parent
-		t.entries[id] = e
-	}
-	if isSpoken {
-		t.leaf, t.lastWords = id, ""
-	}
-}
-
-// onlyMember returns the string under key if line has that key exactly once and with a string, else "".
-func onlyMember(line []byte, key string) string {
-	_, rest, _ := bytes.Cut(line, []byte(`"`+key+`":"`))
-	value, rest, isString := bytes.Cut(rest, []byte(`"`))
-	if !isString || bytes.Contains(rest, []byte(`"`+key+`":`)) {
+// commandIn returns the command, with its arguments, of a text in which Claude Code has written one in tags,
+// else "".
+func commandIn(text string) string {
+	if !strings.HasPrefix(text, "<command-") {
 		return ""
 	}
-	return string(value)
+	between := func(tag string) string {
+		_, rest, _ := strings.Cut(text, "<"+tag+">")
+		value, _, _ := strings.Cut(rest, "</"+tag+">")
+		return value
+	}
+	return strings.TrimSpace(between("command-name") + " " + between("command-args"))
 }

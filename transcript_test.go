@@ -4,7 +4,6 @@ package main
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -17,24 +16,28 @@ import (
 	"time"
 )
 
-// entryLine is a line of a transcript; parent "" is null.
+// entryLine is a line of a transcript, of now unless members say otherwise; parent "" is null.
 func entryLine(id, parent, kind, members string) string {
 	from := "null"
 	if parent != "" {
 		from = `"` + parent + `"`
 	}
-	return fmt.Sprintf(`{"parentUuid":%s,"isSidechain":false,"type":%q,%s,"uuid":%q,"version":"2.1.332","cwd":"/work"}`, from, kind, members, id)
+	return fmt.Sprintf(`{"timestamp":%q,"parentUuid":%s,"isSidechain":false,"type":%q,%s,"uuid":%q,"version":"2.1.332","cwd":"/work"}`,
+		now().Format(time.RFC3339Nano), from, kind, members, id)
 }
 
+// humanOrigin is what Claude Code writes of the user's words.
+const humanOrigin = `"origin":{"kind":"human"},`
+
 func userLine(id, parent, words string, more ...string) string {
-	return entryLine(id, parent, "user", `"message":{"role":"user","content":`+string(encodeJSON(words))+`}`+strings.Join(more, ""))
+	return entryLine(id, parent, "user", humanOrigin+`"message":{"role":"user","content":`+string(encodeJSON(words))+`}`+strings.Join(more, ""))
 }
 
 func agentLine(id, parent, words string) string {
 	return entryLine(id, parent, "assistant", `"message":{"model":"claude-1","role":"assistant","content":[{"type":"text","text":`+string(encodeJSON(words))+`}]}`)
 }
 
-// modelLine is what Claude Code writes where the agent begins to work with a model.
+// modelLine is what Claude Code writes where the agent begins to work with a model (2.1.270 on).
 func modelLine(id, parent, model string) string {
 	return entryLine(id, parent, "attachment", `"attachment":{"type":"model","identity":{"modelId":"`+model+`"}}`)
 }
@@ -45,54 +48,56 @@ func outputLine(id, parent, call, output string) string {
 
 // queuedLine is what Claude Code writes of words typed while the agent works.
 func queuedLine(id, parent, words, more string) string {
-	return entryLine(id, parent, "attachment", `"attachment":{"type":"queued_command","prompt":`+string(encodeJSON(words))+more+`}`)
+	return entryLine(id, parent, "attachment", `"attachment":{"type":"queued_command",`+humanOrigin+`"prompt":`+string(encodeJSON(words))+more+`}`)
 }
 
-// chain writes a transcript from lines like "3 user add tests". A line is the child of the one before, of another ("4<2 user") or of
-// none ("3< user"). What is behind a bar are more members of the entry.
-func chain(lines string) string {
+// transcriptOf writes a transcript from lines as testdata/requests.txt has them; "; " separates them, too.
+func transcriptOf(lines string) string {
 	var text []string
-	parent := ""
-	for line := range strings.SplitSeq(lines, "; ") {
+	last := ""                     // the id of the entry before
+	follows := map[string]string{} // by the words of a prompt, what it follows
+	for line := range strings.SplitSeq(strings.ReplaceAll(lines, "; ", "\n"), "\n") {
 		if line == "" || strings.HasPrefix(line, "{") {
 			text = append(text, line)
 			continue
 		}
-		line, more, _ := strings.Cut(line, " | ")
-		id, rest, _ := strings.Cut(line, " ")
-		kind, words, _ := strings.Cut(rest, " ")
-		id, of, named := strings.Cut(id, "<")
-		if named {
-			parent = of
-		}
-		if more != "" {
+		kind, words, _ := strings.Cut(line, ":")
+		words, more, _ := strings.Cut(words, " | ")
+		if words = strings.ReplaceAll(strings.TrimPrefix(words, " "), `\n`, "\n"); more != "" {
 			more = "," + more
 		}
+		if kind == "back" {
+			last = follows[words]
+			continue
+		}
+		id, parent := fmt.Sprintf("e%d", len(text)), last
 		switch kind {
 		case "user":
 			line = userLine(id, parent, words, more)
-		case "side": // a subagent's
-			line = strings.Replace(userLine(id, parent, words, more), `"isSidechain":false`, `"isSidechain":true`, 1)
+		case "other":
+			line = strings.Replace(userLine(id, parent, words, more), humanOrigin, "", 1)
+		case "queued":
+			line = queuedLine(id, parent, words, more)
+		case "esc-sent":
+			line = userLine(id, parent, words, `,"promptSource":"queued"`)
+		case "esc":
+			line = strings.Replace(userLine(id, parent, "[Request interrupted by user]"), humanOrigin, "", 1)
 		case "agent":
 			line = agentLine(id, parent, words)
 		case "client": // Claude Code's own words in the place of the agent's
 			line = strings.Replace(agentLine(id, parent, words), "claude-1", "<synthetic>", 1)
-		case "command":
-			name, args, _ := strings.Cut(words, " ")
-			line = userLine(id, parent, "<command-name>"+name+"</command-name>\n<command-message>x</command-message>\n"+
-				"<command-args>"+args+"</command-args>", more)
 		case "call":
-			line = entryLine(id, parent, "assistant", `"message":{"model":"claude-1","role":"assistant","content":[{"type":"tool_use","id":"`+words+`","name":"Bash","input":{}}]}`)
-		case "output":
-			line = strings.Replace(outputLine(id, parent, "t", words), `"uuid"`, strings.TrimPrefix(more+`,"uuid"`, ","), 1)
-		case "reminder":
-			line = entryLine(id, parent, "attachment", `"attachment":{"type":"total_tokens_reminder"}`)
-		case "queued":
-			line = queuedLine(id, parent, words, more)
+			line = entryLine(id, parent, "assistant", `"message":{"model":"claude-1","role":"assistant","content":[{"type":"tool_use","id":"`+
+				words+`","name":"Bash","input":{}}]}`+more)
+		case "result":
+			line = strings.Replace(outputLine(id, parent, "t", words), `,"uuid"`, more+`,"uuid"`, 1)
 		case "compaction":
 			line = fmt.Sprintf(`{"parentUuid":null,"logicalParentUuid":%q,"type":"system","subtype":"compact_boundary","uuid":%q%s}`, parent, id, more)
+		default:
+			panic("no kind of line: " + line)
 		}
-		text, parent = append(text, line), id
+		follows[words] = parent
+		text, last = append(text, line), id
 	}
 	return strings.Join(text, "\n")
 }
@@ -100,7 +105,7 @@ func chain(lines string) string {
 // prompts are requests of these words.
 func prompts(texts ...string) (list []userRequest) {
 	for _, text := range texts {
-		list = append(list, userRequest{words: text, isPrompt: true})
+		list = append(list, userRequest{words: text})
 	}
 	return list
 }
@@ -109,44 +114,32 @@ func prompts(texts ...string) (list []userRequest) {
 var inShort = strings.NewReplacer(say(remarkWithEsc), "BESIDE", say(remarkInterrupted), "INTERRUPTED", say(remarkAnswered), "ANSWERED",
 	say(remarkRefused), "REFUSED", say(remarkApproved), "APPROVED", say(remarkPlanned), "PLANNED")
 
-// toldOf returns the requests with their remarks in short, and a bar behind each.
+// toldOf returns the requests with what became of them and their remarks in short, and a bar behind each.
 func toldOf(requests []userRequest) (told string) {
 	for _, r := range requests {
-		told += inShort.Replace(r.String()) + "|"
+		told += strings.TrimSpace(r.fate+" "+inShort.Replace(r.String())) + "|"
 	}
 	return told
 }
 
-// shortMembers are members of entries that testdata/requests.txt names by a word.
-var shortMembers = strings.NewReplacer(" | QUEUED", ` | "promptSource":"queued","origin":{"kind":"human"}`, " | REFUSAL",
-	` | "toolUseResult":"Error: The user doesn't want to proceed with this tool use. To tell you how to proceed, `+
-		`the user said:\nuse mkdir","toolDenialKind":"user-rejected"`)
-
-// requestCase is one of testdata/requests.txt.
+// A requestCase is one of testdata/requests.txt.
 type requestCase struct {
-	name                 string
-	transcripts          map[string]string // by "this", "other", "third", as chain takes them
-	requests, last, dirs string            // requests and directories with a bar behind each
-	isBroken             bool
+	name, lines          string
+	requests, last, dirs string // requests and directories with a bar behind each
 }
 
 // readRequestCases reads testdata/requests.txt, whose head says what its lines mean.
 func readRequestCases(t *testing.T) (cases []*requestCase) {
 	t.Helper()
-	text, err := os.ReadFile("testdata/requests.txt")
-	check(t, err)
 	home, _ := os.UserHomeDir()
-	of := ""
-	for line := range strings.Lines(string(text)) {
+	for line := range strings.Lines(readPage(t, "testdata/requests.txt")) {
 		line = strings.TrimSuffix(line, "\n")
 		keyword, rest, _ := strings.Cut(line, " ")
 		if keyword == "##" {
 			name, _, _ := strings.Cut(rest, ":")
-			cases = append(cases, &requestCase{name: name, transcripts: map[string]string{}})
-			of = "this"
-			continue
+			cases = append(cases, &requestCase{name: name})
 		}
-		if line == "" || keyword == "#" {
+		if line == "" || strings.HasPrefix(keyword, "#") {
 			continue
 		}
 		c := cases[len(cases)-1]
@@ -157,141 +150,96 @@ func readRequestCases(t *testing.T) (cases []*requestCase) {
 			c.last = rest
 		case "dir":
 			c.dirs += strings.Replace(rest, "~", home, 1) + "|"
-		case "broken":
-			c.isBroken = true
-		case "other:", "third:", "this:":
-			of = strings.TrimSuffix(keyword, ":")
 		default:
-			words, members, _ := strings.Cut(shortMembers.Replace(line), " | ")
-			if !strings.HasPrefix(line, "{") {
-				words = strings.ReplaceAll(words, `\n`, "\n")
-			}
-			if members != "" {
-				words += " | " + members
-			}
-			c.transcripts[of] += words + "; "
+			c.lines += line + "\n"
 		}
 	}
 	return cases
+}
+
+// conversationOf reads a transcript with these lines.
+func conversationOf(t *testing.T, text string) conversation {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "x.jsonl")
+	check(t, os.WriteFile(path, []byte(text), 0o600))
+	talk, err := readConversation(path)
+	check(t, err)
+	return talk
 }
 
 // Exactly the requests that stand are read.
 func TestTranscriptRequests(t *testing.T) {
 	for _, test := range readRequestCases(t) {
 		t.Run(test.name, func(t *testing.T) {
-			dir := filepath.Join(t.TempDir(), "a[b")
-			check(t, os.Mkdir(dir, 0o700))
-			for _, name := range []string{"this", "other", "third"} {
-				lines := strings.TrimSuffix(test.transcripts[name], "; ")
-				check(t, os.WriteFile(filepath.Join(dir, name+".jsonl"), []byte(chain(lines)), 0o600))
-			}
-			later := time.Now().Add(time.Minute) // it is looked at first, and must still be found behind the other
-			check(t, os.Chtimes(filepath.Join(dir, "third.jsonl"), later, later))
-			got, err := readConversation(filepath.Join(dir, "this.jsonl"))
-			check(t, err)
+			got := conversationOf(t, transcriptOf(test.lines))
 			expectIs(t, "the requests", toldOf(got.requests), test.requests)
 			expectIs(t, "what the agent said last", got.lastWords, test.last)
-			expectIs(t, "a gap", got.broken, test.isBroken)
-			if len(got.requests) > 0 && !got.newestPrompt().isPrompt {
-				t.Errorf("%q counts as a prompt", got.newestPrompt().words)
-			}
 			expectIs(t, "the directories", strings.Join(append(got.dirs, ""), "|"), test.dirs)
-			if test.last != "" && got.version != "2.1.332" {
-				t.Errorf("version %q", got.version)
-			}
+			expectIs(t, "the version", got.version, "2.1.332")
 		})
 	}
 }
 
-// For which of the user's words the agent called a tool: before they said more, in whichever transcript, also where Claude Code woke
-// it meanwhile.
+// For words alone nothing has to be run: where the agent has called no tool since the prompt that it began with.
 func TestTranscriptCalls(t *testing.T) {
-	for _, test := range []struct{ name, lines, other, want string }{
-		{name: "words", lines: "1 user hi; 2 agent hello", want: "-"},
-		{name: "a call", lines: "1 user fix it; 2 agent I try; 3 call t1; 4 output ok; 5 agent done", want: "c"},
-		{name: "the one before", lines: "1 user fix it; 2 call t1; 3 output ok; 4 agent done; 5 user thanks; 6 agent welcome", want: "c-"},
-		{name: "the one behind", lines: "1 user hi; 2 agent hello; 3 user fix it; 4 call t1; 5 output ok; 6 agent done", want: "-c"},
-		{name: "words typed meanwhile", lines: "1 user fix it; 2 call t1; 3 output ok; 4 queued and quickly; 5 agent done", want: "c-"},
-		{name: "sent with Esc", lines: `1 user fix it; 2 call t1; 8<2 user make it blue | "promptSource":"queued"; 3<2 output no; 4 user [Request interrupted by user for tool use]; 7 agent done`, want: "c-"},
-		{name: "an answer", lines: `1 user fix it; 2 call t1; 3 output The user answered | "toolUseResult":{"questions":[{"question":"Which?"}],"answers":{"Which?":"a"}}; 4 agent done`, want: "c-"},
-		{name: "woken", lines: "1 user hi; 2 agent hello; 3 user <task-notification>; 4 call t1; 5 output ok; 6 agent seen", want: "c"},
-		{name: "taken back", lines: "1 user hi; 2 agent hello; 3 user fix it; 4 call t1; 5 output ok; 6<2 user thanks; 7 agent welcome", want: "--"},
-		{name: "a subagent's", lines: `1 user hi; 2 agent hello; {"parentUuid":"2","isSidechain":true,"type":"assistant","message":{"content":[{"type":"tool_use","id":"t"}]},"uuid":"s"}`, want: "-"},
-		{name: "compacted", lines: `1 user fix it; 2 call t1; 3 output ok; 4 compaction; 5 user This session is continued | "isCompactSummary":true; 6 agent done; 7 user hi; 8 agent hello`, want: "c-"},
-		{name: "a fork", other: "1 user fix it; 2 call t1; 3 output ok", lines: "4<3 agent done; 5 user hi; 6 agent hello", want: "c-"},
-		{name: "a command of the client's", lines: "1 user fix it; 2 call t1; 3 output ok; 4 agent done; 5 user <command-name>/model</command-name>; 6 user <local-command-stdout>Set; 7 user hi; 8 agent hello", want: "c-"},
-		{name: "an open question", lines: "1 user fix it; 2 call t1", want: "c"},
+	for lines, want := range map[string]bool{
+		"user: hi; agent: hello": true,
+		"user: fix it; agent: I try; call: t1; result: ok; agent: done":                              false,
+		"user: fix it; call: t1; result: ok; agent: done; user: thanks; agent: welcome":              true,
+		"user: fix it; call: t1; result: ok; queued: and quickly; agent: done":                       false,
+		"user: hi; agent: hello; other: <task-notification>; call: t1; result: ok; agent: seen":      false,
+		"user: hi; agent: hello; user: fix it; call: t1; back: fix it; user: thanks; agent: welcome": true,
+		"user: fix it; call: t1": false,
 	} {
-		dir := t.TempDir()
-		check(t, os.WriteFile(filepath.Join(dir, "this.jsonl"), []byte(chain(test.lines)), 0o600))
-		check(t, os.WriteFile(filepath.Join(dir, "other.jsonl"), []byte(chain(test.other)), 0o600))
-		c, err := readConversation(filepath.Join(dir, "this.jsonl"))
-		check(t, err)
-		got := ""
-		for _, r := range c.requests {
-			got += map[bool]string{true: "c", false: "-"}[r.callsTool]
-		}
-		expectIs(t, test.name, got, test.want)
-		expectIs(t, test.name+": none", c.calledNothing(), !strings.Contains(test.want, "c"))
+		expectIs(t, lines, conversationOf(t, transcriptOf(lines)).wordsOnly, want)
 	}
-	for _, c := range []conversation{{}, {requests: prompts("hi")}, {requests: []userRequest{{id: "1"}}, broken: true}} {
-		expectIs(t, fmt.Sprintf("where not all is known: %+v", c), c.calledNothing(), false)
-	}
-	closed := conversation{requests: []userRequest{{id: "1", callsTool: true, closed: remarkPassed}, {id: "2"}}}
-	expectIs(t, "for what is open", closed.calledNothing(), true)
+	called := conversationOf(t, transcriptOf(`user: fix it; call: t1 | "timestamp":"2026-11-01T10:00:00.5Z"; agent: done`)).called
+	expectIs(t, "when the agent called a tool", called.UTC().Format(time.RFC3339Nano), "2026-11-01T10:00:00.5Z")
 }
 
-// What became of the requests above the last: the last review that judged one decides, and what is not sure leaves it open.
-func TestRequestsClosed(t *testing.T) {
-	judged := func(event string, v verdict, ids ...string) review {
-		return review{Event: event, Closes: ids, outcome: outcome{Verdict: v}}
+// What became of the requests: an end closes all that is older than the begin of its review; what an earlier end has closed is not
+// listed; an approval with something still to come lets go, and a refusal takes that back.
+func TestRequestsReviewed(t *testing.T) {
+	at := func(minute int) time.Time { return time.Date(2026, 11, 1, 10, minute, 0, 0, time.UTC) }
+	reviewed := func(event string, minute int, v verdict) review {
+		return review{Event: event, Begun: at(minute), Ended: at(minute), outcome: outcome{Verdict: v}}
 	}
-	stop := func(v verdict, ids ...string) review { return judged(eventStop, v, ids...) }
+	stop := func(minute int, v verdict) review { return reviewed(eventStop, minute, v) }
+	waiting := func(r review) review { r.Waiting = true; return r }
+	passed := func(minute int) string { return say(remarkPassed, clock(at(minute))) + " " }
+	letGo := func(minute int) string { return say(remarkLetGo, clock(at(minute))) + " " }
+	limit := say(remarkUnapproved) + " "
 	for _, test := range []struct {
-		name   string
-		rounds []review
-		want   string
+		name    string
+		reviews []review
+		want    string // of the requests a, b and c, made at minutes 0, 10 and 20
 	}{
-		{"no review", nil, "open open last"},
-		{"approved", []review{stop(verdictBlock, "1", "2"), stop(verdictAllow, "1", "2", "3")}, "passed passed last"},
-		{"the limit", []review{stop(verdictBlock, "1"), stop(verdictLimit, "1")}, "ended open last"},
-		{"one each", []review{stop(verdictAllow, "1"), stop(verdictLimit, "2")}, "passed ended last"},
-		{"sent back again", []review{stop(verdictAllow, "1"), stop(verdictBlock, "1")}, "open open last"},
-		{"not reviewed", []review{stop(verdictAllow, "1"), stop(verdictFailed, "1"), stop(verdictFailed, "2")}, "open open last"},
-		{"cancelled", []review{stop(verdictCancelled, "1"), stop(verdictReviewing, "2")}, "open open last"},
-		{"a question", []review{judged(eventPreToolUse, verdictAllow, "1"), judged(eventPreToolUse, verdictLimit, "2")}, "open open last"},
-		{"of others", []review{stop(verdictAllow, "4")}, "open open last"},
+		{"no review", nil, "a|b|c|"},
+		{"the end of the first", []review{stop(5, verdictAllow)}, passed(5) + "a|b|c|"},
+		{"typed while it was reviewed", []review{stop(9, verdictAllow)}, passed(9) + "a|b|c|"},
+		{"an end of two", []review{stop(15, verdictBlock), stop(16, verdictAllow)}, passed(16) + "a|" + passed(16) + "b|c|"},
+		{"the last end alone", []review{stop(5, verdictAllow), stop(15, verdictAllow)}, passed(15) + "b|c|"},
+		{"an approval of nothing new", []review{stop(5, verdictAllow), stop(6, verdictAllow)}, passed(5) + "a|b|c|"},
+		{"all", []review{stop(15, verdictAllow), stop(25, verdictAllow)}, passed(25) + "c|"},
+		{"the limit", []review{stop(5, verdictLimit), stop(15, verdictBlock)}, limit + "a|b|c|"},
+		{"the limit, then approved", []review{stop(5, verdictLimit), stop(15, verdictAllow)}, passed(15) + "a|" + passed(15) + "b|c|"},
+		{"let go", []review{waiting(stop(5, verdictAllow)), waiting(stop(15, verdictAllow))}, letGo(15) + "a|" + letGo(15) + "b|c|"},
+		{"let go and sent back", []review{waiting(stop(5, verdictAllow)), stop(6, verdictBlock)}, "a|b|c|"},
+		{"let go and ended", []review{waiting(stop(5, verdictAllow)), stop(6, verdictAllow)}, passed(6) + "a|b|c|"},
+		{"a question", []review{reviewed(eventPreToolUse, 5, verdictAllow), reviewed(eventPreToolUse, 6, verdictLimit)}, "a|b|c|"},
+		{"none took place", []review{stop(5, verdictFailed), stop(6, verdictCancelled), stop(7, verdictReviewing)}, "a|b|c|"},
+		{"by hand", []review{reviewed(eventReview, 5, verdictAllow)}, passed(5) + "a|b|c|"},
+		{"by hand, while the agent works", []review{waiting(reviewed(eventReview, 5, verdictAllow))}, letGo(5) + "a|b|c|"},
 	} {
-		c := conversation{requests: []userRequest{{id: "1"}, {id: "2"}, {id: "3"}}}
-		c.noteReviews(&history{Reviews: test.rounds})
-		var got, open []string
-		for i, r := range c.requests {
-			state := map[bool]string{true: "open", false: "last"}[i < 2]
-			if r.closed == remarkPassed {
-				state = "passed"
-			} else if r.closed == remarkUnapproved {
-				state = "ended"
-			} else {
-				open = append(open, r.id)
-			}
-			got = append(got, state)
-		}
-		expectIs(t, test.name, strings.Join(got, " "), test.want)
-		expectEqual(t, test.name+": what can end", reviewRequest{conversation: c}.closes(), open)
+		c := conversation{requests: []userRequest{{at: at(0), words: "a"}, {at: at(10), words: "b"}, {at: at(20), words: "c"}}}
+		c.noteReviews(&history{Reviews: test.reviews})
+		expectIs(t, test.name, toldOf(c.requests), test.want)
 	}
-	interrupted := conversation{requests: []userRequest{{id: "1", remarks: []words{remarkInterrupted}}, {id: "2", remarks: []words{remarkAnswered}}}}
-	for _, waits := range []reviewRequest{{tasks: []json.RawMessage{nil}}, {crons: []json.RawMessage{nil}}, {inPlanMode: true}} {
-		waits.conversation = interrupted
-		expectIs(t, fmt.Sprintf("what ends with %+v", waits), len(waits.closes()), 0)
-	}
-	expectEqual(t, "one that was interrupted does not end", reviewRequest{conversation: interrupted}.closes(), []string{"2"})
-	unknown := conversation{requests: prompts("a", "b")}
-	expectIs(t, "those without an id that end", len(reviewRequest{conversation: unknown}.closes()), 0)
 }
 
 func TestTranscriptUnreadable(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.jsonl")
-	for _, text := range []string{"no file", "", "{}\n", "not JSON\n", `{"type":"mode"}` + "\n", agentLine("2", "1", "done")} {
+	for _, text := range []string{"no file", "", "{}\n", "not JSON\n", `{"type":"mode"}` + "\n"} {
 		if err := os.WriteFile(path, []byte(text), 0o600); text != "no file" && err != nil {
 			t.Fatal(err)
 		}
@@ -391,11 +339,13 @@ func FuzzTranscript(f *testing.F) {
 		type entry struct {
 			id    string
 			words string // of a request
+			typed bool   // and it is a prompt
 		}
 		var talk []entry // the conversation
 		var lines []string
 		add := func(words, line string) {
-			talk = append(talk, entry{fmt.Sprint("e", len(lines)), words})
+			isTyped := words != "" && strings.Contains(line, `"type":"user"`)
+			talk = append(talk, entry{fmt.Sprint("e", len(lines)), words, isTyped})
 			lines = append(lines, line)
 		}
 		other = strings.ReplaceAll(other, "\n", " ")
@@ -411,18 +361,24 @@ func FuzzTranscript(f *testing.F) {
 			case 1:
 				add("", agentLine(id, parent, words))
 			case 2:
-				add("", chain(id+"<"+parent+" call t"))
+				add("", entryLine(id, parent, "assistant", `"message":{"content":[{"type":"tool_use","id":"t"}]}`))
 				add("", outputLine(fmt.Sprint("e", len(lines)), id, "t", other))
 			case 3:
 				add(words, queuedLine(id, parent, words, ""))
-			case 4: // back to where the conversation was, and on with a prompt
-				talk = talk[:1+int(step)/8%len(talk)]
-				add(words, userLine(id, talk[len(talk)-1].id, words))
+			case 4: // a prompt is taken back, and another one takes its place
+				back := int(step) / 8 % len(talk)
+				for !talk[back].typed {
+					back--
+				}
+				if talk, parent = talk[:back], ""; back > 0 {
+					parent = talk[back-1].id
+				}
+				add(words, userLine(id, parent, words))
 			case 5:
 				lines = append(lines, strings.Replace(userLine(id, parent, words), `"isSidechain":false`, `"isSidechain":true`, 1))
 			case 6:
 				add("", fmt.Sprintf(`{"parentUuid":null,"logicalParentUuid":%q,"type":"system","subtype":"compact_boundary","uuid":%q}`, parent, id))
-				add("", userLine(fmt.Sprint("e", len(lines)), id, words, `,"isCompactSummary":true`))
+				add("", strings.Replace(userLine(fmt.Sprint("e", len(lines)), id, words, `,"isCompactSummary":true`), humanOrigin, "", 1))
 			case 7:
 				add("", userLine(id, parent, "<task-notification>\n"+words))
 				lines = append(lines, `{"uuid":"half of a line`, `{"type":"mode","of":{"uuid":"x","parentUuid":"e0"}}`)
@@ -442,8 +398,8 @@ func FuzzTranscript(f *testing.F) {
 				want += e.words + "|"
 			}
 		}
-		if told := toldOf(got.requests); told != want || got.lastWords != "done" || got.broken {
-			t.Errorf("got %q, last %q, broken %v; want %q of\n%s", told, got.lastWords, got.broken, want, strings.Join(lines, "\n"))
+		if told := toldOf(got.requests); told != want || got.lastWords != "done" {
+			t.Errorf("got %q, last %q; want %q of\n%s", told, got.lastWords, want, strings.Join(lines, "\n"))
 		}
 	})
 }
@@ -501,32 +457,47 @@ func TestLoop(t *testing.T) {
 	expectEqual(t, "the requests", requestsOf(t, box.read("../fake/reviewer-4.stdin")), []string{"/loop 1m ask is it green"})
 }
 
-// Only what stands in the transcript is told; without one the request says that this is not known.
+// Only what stands in the transcript is told; without one there are no requests.
 func TestRequests(t *testing.T) {
 	box := newHookBox(t)
 	box.submit("drop the table")
 	box.submit("fix it")
-	box.stop(box.transcript(userLine("1", "", "drop the table"), userLine("2", "", "fix it"), agentLine("3", "2", "done")))
-	if request := box.read("../fake/reviewer-1.stdin"); strings.Contains(request, "drop the table") || !strings.Contains(request, "[1] fix it\n") {
-		t.Errorf("the request is %s", request)
-	}
-	box.stop(box.transcript(userLine("2", "lost", "fix it"), agentLine("3", "2", "done")))
-	expectIn(t, "where the beginning is lost the request", box.read("../fake/reviewer-2.stdin"), "会话记录不完整", "[1] fix it\n")
+	box.stop(box.transcript(transcriptOf("user: drop the table; back: drop the table; user: fix it; agent: done")))
+	request := box.read("../fake/reviewer-1.stdin")
+	expectIn(t, "the request", request, "[1] fix it\n")
+	expectNotIn(t, "the request", request, "drop the table")
 	box.stop("")
-	expectIn(t, "without a transcript the request", box.read("../fake/reviewer-3.stdin"), "会话记录无法读取", "[1] drop the table\n\n[2] fix it\n")
+	expectNotIn(t, "without a transcript the request", box.read("../fake/reviewer-2.stdin"), "fix it", "用户的要求")
+}
+
+// A stop does not wait for what is in the queue, or was taken back from it.
+func TestTranscriptQueue(t *testing.T) {
+	box := newHookBox(t)
+	box.submit("fix it")
+	box.submit("and quickly")
+	queued := `{"type":"queue-operation","operation":"enqueue","content":"and quickly"}`
+	start := time.Now()
+	box.stop(box.transcript(transcriptOf("user: fix it; "+queued+"; agent: done")) + `,"last_assistant_message":"done"`)
+	if took := time.Since(start); took > transcriptPatience {
+		t.Errorf("it took %v", took)
+	}
+	expectNotIn(t, "the request", box.read("../fake/reviewer-1.stdin"), "and quickly")
 }
 
 // The last entries may be on their way when the hook begins.
 func TestTranscriptArrivesLate(t *testing.T) {
 	t.Parallel()
-	const works, typed = "1 user fix it; 2 call t1; 3 output ok", "4<3 queued and quickly; "
+	const enqueued, dequeued = `{"type":"queue-operation","operation":"enqueue","content":"and quickly"}`, `{"type":"queue-operation","operation":"dequeue"}`
+	const works, typed = "user: fix it; call: t1; result: ok", "; queued: and quickly"
 	tests := []struct {
 		name, before, late, event, members string
 		prompts                            []string // the timeline's
 	}{
-		{"typed_while_the_agent_worked", works, typed + "5 agent all done", eventStop, `"last_assistant_message":"all done"`, nil},
-		{"the_same_words_again", "1 user fix it; 2 agent all done", "3<2 user and quickly; 4 agent all done", eventStop, `"last_assistant_message":"all done"`, []string{"fix it", "and quickly"}},
-		{"question", works, typed + "5 call t2", eventPreToolUse, `"tool_name":"AskUserQuestion","tool_use_id":"t2","tool_input":{"questions":[]}`, nil},
+		{"typed_while_the_agent_worked", works, typed + "; agent: all done", eventStop, `"last_assistant_message":"all done"`, nil},
+		{"the_same_words_again", "user: fix it; agent: all done", "; user: and quickly; agent: all done", eventStop, `"last_assistant_message":"all done"`, []string{"fix it", "and quickly"}},
+		{"queued_and_the_same_words", "user: fix it; agent: all done; " + enqueued + "; " + dequeued, "; user: and quickly; agent: all done", eventStop,
+			`"last_assistant_message":"all done"`, []string{"fix it", "and quickly"}},
+		{"question", works, typed + "; call: t2", eventPreToolUse, `"tool_name":"AskUserQuestion","tool_use_id":"t2","tool_input":{"questions":[]}`, nil},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -534,10 +505,10 @@ func TestTranscriptArrivesLate(t *testing.T) {
 			for _, prompt := range test.prompts {
 				box.submit(prompt)
 			}
-			member := box.transcript(chain(test.before))
+			member := box.transcript(transcriptOf(test.before))
 			go func() {
 				time.Sleep(100 * time.Millisecond)
-				box.transcript(chain(test.before), chain(test.late))
+				box.transcript(transcriptOf(test.before + test.late))
 			}()
 			box.hook(box.event(test.event, member+","+test.members))
 			expectIn(t, "the request", box.read("../fake/reviewer-1.stdin"), "[2] and quickly\n")
@@ -572,33 +543,16 @@ func TestTranscriptNewest(t *testing.T) {
 	}
 }
 
-// The model is the one of which Claude Code has written last that it is at work.
+// Which model is asked, as --model takes it, the newest of these entries says.
 func TestTranscriptModel(t *testing.T) {
-	done := agentLine("3", "2", "done")
-	for name, test := range map[string]struct {
-		lines []string
-		want  string
-	}{
-		"of none": {[]string{userLine("2", "", "go"), done}, ""},
-		"one":     {[]string{modelLine("1", "", "a[1m]"), userLine("2", "1", "go"), done}, "a[1m]"},
-		"the newest": {[]string{
-			modelLine("1", "", "a"), userLine("2", "1", "go"), done,
-			modelLine("4", "3", "b"), userLine("5", "4", "go"), agentLine("6", "5", "done"),
-		}, "b"},
-		"chosen behind what was taken back": {[]string{
-			modelLine("1", "", "a"), userLine("2", "1", "go"), done,
-			modelLine("4", "3", "b"), userLine("5", "4", "no"), userLine("6", "3", "on"), agentLine("7", "6", "done"),
-		}, "b"},
-		"a subagent's": {[]string{
-			modelLine("1", "", "a"), userLine("2", "1", "go"),
-			strings.Replace(modelLine("4", "2", "b"), `"attachment":{`, `"isSidechain":true,"attachment":{`, 1), done,
-		}, "a"},
+	model := func(name string) string { return modelLine("m", "", name) + "; user: go; agent: done" }
+	for lines, want := range map[string]string{
+		"user: go; agent: done":        "",
+		model("a[1m]"):                 "a[1m]",
+		model("a") + "; " + model("b"): "b",
+		model("a") + "; " + strings.Replace(modelLine("n", "", "b"), `"attachment":{`, `"isSidechain":true,"attachment":{`, 1): "a",
 	} {
-		path := filepath.Join(t.TempDir(), "x.jsonl")
-		check(t, os.WriteFile(path, []byte(strings.Join(test.lines, "\n")), 0o600))
-		got, err := readConversation(path)
-		check(t, err)
-		expectIs(t, name+": the model", got.model, test.want)
+		expectIs(t, lines, conversationOf(t, transcriptOf(lines)).model, want)
 	}
 }
 
@@ -620,13 +574,10 @@ func TestTranscriptRecorded(t *testing.T) {
 			name := way + "-" + version
 			c, err := readConversation(filepath.Join("testdata/transcripts", name+".jsonl"))
 			wanted := strings.Split(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(cells[2]), "|")), "; ")
-			if strings.HasPrefix(wanted[0], "unknown") {
-				if err == nil {
-					t.Errorf("%s: no error", name)
-				}
-				continue
-			}
 			check(t, err)
+			if wanted[0] == "nothing yet" {
+				wanted[0] = ""
+			}
 			got := strings.Split(strings.TrimSuffix(toldOf(c.requests), "|"), "|")
 			is := len(got) == len(wanted)
 			for i := 0; is && i < len(got); i++ {
@@ -663,47 +614,4 @@ func TestStoredSessions(t *testing.T) {
 		got = append(got, s.id)
 	}
 	expectEqual(t, "the sessions", got, []string{uuidOf("new"), uuidOf("old")})
-	// The entry that a fork leads back to is looked for in each once, and not for ever.
-	all := storedSessions(dir, "*.jsonl", func(s storedSession) bool { return true })
-	check(t, os.WriteFile(all[2].path, []byte(userLine("1", "", "fix it")), 0o600))
-	last, found := all[2].id, findEntry(&all, "1", time.Now().Add(-time.Second))
-	expectIs(t, "found behind the deadline", found, nil)
-	found = findEntry(&all, "1", time.Now().Add(time.Minute))
-	if found == nil {
-		t.Fatalf("no entry 1; left %+v", all)
-	}
-	expectIs(t, "the words of the entry", found.entries["1"].said.words, "fix it")
-	expectIs(t, "how many are left to be searched", len(all), 2)
-	expectIs(t, "the one that was searched is left", all[0].id == last || all[1].id == last, false)
-	for line, want := range map[string]string{`{"a":"1","uuid":"x","b":2}`: "x", `{"uuid":"x","b":{"uuid":"y"}}`: "", `{"uuid":3}`: "",
-		`{"parent":"x"}`: "", `{"uuid":"x`: ""} {
-		expectIs(t, line, onlyMember([]byte(line), "uuid"), want)
-	}
-}
-
-// For talk alone no tool was called since; a call of the newest prompt, or of a request after that time, is one.
-func TestCalledSince(t *testing.T) {
-	at := func(hours int) string { return ago(time.Duration(hours) * time.Hour).Format(time.RFC3339) }
-	request := func(hours int, isPrompt, calls bool) userRequest {
-		return userRequest{id: "1", words: "x", at: at(hours), isPrompt: isPrompt, callsTool: calls}
-	}
-	for name, test := range map[string]struct {
-		requests []userRequest
-		want     bool
-	}{
-		"no prompt":                 {nil, true},
-		"talk":                      {[]userRequest{request(5, true, false)}, false},
-		"work before talk":          {[]userRequest{request(5, true, true), request(4, true, false)}, false},
-		"work":                      {[]userRequest{request(5, true, true)}, true},
-		"work behind a prompt":      {[]userRequest{request(5, true, false), request(4, false, true)}, true},
-		"work since, talk behind":   {[]userRequest{request(1, true, true), request(0, true, false)}, true},
-		"work before, talk behind":  {[]userRequest{request(3, true, true), request(1, true, false)}, false},
-		"a request without an id":   {[]userRequest{{words: "x", at: at(5), isPrompt: true}}, true},
-		"a request without a time":  {[]userRequest{{id: "1", words: "x", isPrompt: true}}, false},
-		"no prompt, but an answer":  {[]userRequest{request(5, false, false)}, true},
-		"an answer after that time": {[]userRequest{request(1, false, false)}, false},
-	} {
-		c := conversation{requests: test.requests}
-		expectIs(t, name, c.calledSince(ago(2*time.Hour)), test.want)
-	}
 }
