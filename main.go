@@ -53,11 +53,11 @@
 // Change:
 //
 //	change.go             looks at a working tree, what differs between two, and that in words
+//	transcript.go         the user's requests that stand, and where the agent is
 //	record.go             the record of a working tree: where a change begins, and what becomes of it
 //
 // Reviewer:
 //
-//	transcript.go         the user's requests that stand, and where the agent is
 //	reviewer_verdict.go   the verdict in the reviewer's last words
 //	prompt.go             what the reviewer is asked: its instructions, and the request for one review
 //	reviewer_stream.go    the reviewer's output, line by line
