@@ -16,7 +16,7 @@ import (
 type caller struct {
 	pid      int       // its process, 0 if unknown
 	launched time.Time // when ccc launched it supervised, zero if it did not
-	isOthers bool      // another client has claimed its launch, and runs
+	isOthers bool      // another client has claimed its launch, and runs, or it is a background session
 	isHelper bool      // and the agent's tools have started it: it switches nothing
 	byHand   bool      // a person or a script runs the hook, no client
 	asked    string    // the value of CCC_SUPERVISOR
@@ -28,16 +28,19 @@ func newLaunchToken() string { return fmt.Sprintf("%d.%s", now().UnixMilli(), ra
 
 // callerNow returns the caller of a hook. The first client that asks with a launch's token claims that launch;
 // when it has ended the next one does, as behind a wrapper. Where the claim can't be written the token alone
-// counts. A token of another form is 2.0's, whose launch is in the session's state.
+// counts. A token of another form is 2.0's, whose launch is in the session's state. A background session is
+// nobody's launch: its service has the variables of whatever has started that (2.1.332).
 func (d dirs) callerNow(claims bool) (c caller, err error) {
 	token := d.env.get(launchVariable)
 	millis, random, _ := strings.Cut(token, ".")
 	launched, parseErr := strconv.ParseInt(millis, 10, 64)
-	if c = (caller{byHand: !d.inSession(), asked: d.env.get(supervisorVariable)}); c.byHand {
+	c = caller{byHand: !d.inSession(), asked: d.env.get(supervisorVariable)}
+	if c.byHand {
 		return c, nil
 	}
 	c.pid, _ = strconv.Atoi(d.env.get(clientVariable))
-	if !claims || parseErr != nil || !validSession(random) {
+	c.isOthers = token != "" && d.env.get(jobVariable) != ""
+	if c.isOthers || !claims || parseErr != nil || !validSession(random) {
 		return c, nil
 	}
 	client := c.pid

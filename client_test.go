@@ -197,6 +197,18 @@ func TestLaunchOfOlder(t *testing.T) {
 	}
 }
 
+// A background session is nobody's launch, though its service has the variables of one: it is not supervised, also when that
+// launch's client has ended, until the user says so in it.
+func TestBackgroundSession(t *testing.T) {
+	box := newHookBox(t)
+	box.vars = append(box.vars, "CCC_SUPERVISOR=1", "CCC_LAUNCH=1700000000000.x", "CLAUDE_JOB_DIR=/jobs/1")
+	got := box.play("stop "+testSession+"; prompt "+testSession+" '/supervisor on'; stop "+testSession, "claude")
+	expectIs(t, "what it saw", got, testSession+" let go\n"+testSession+" reviewed\n")
+	if files, _ := filepath.Glob(filepath.Join(box.home, ".claude/ccc/launch-*")); len(files) != 0 {
+		t.Errorf("it is claimed: %q", files)
+	}
+}
+
 // A launch is of one client, however many ask at once, until that has ended.
 func TestClaim(t *testing.T) {
 	d := stateDir(filepath.Join(t.TempDir(), "ccc"))

@@ -4,14 +4,18 @@ package main
 
 import (
 	"os"
+	"os/signal"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
 )
 
-// endsWithParent has the kernel tell the command to end when ccc dies, however.
-func endsWithParent() *syscall.SysProcAttr { return &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM} }
+// endsWithParent has the kernel tell the command to end when ccc dies, however. Under nohup the command has a
+// process group of its own: claude heeds SIGHUP even where it was told to ignore it (2.1.280, 2.1.332).
+func endsWithParent() *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM, Setpgid: signal.Ignored(syscall.SIGHUP)}
+}
 
 // adoptOrphans makes this process the parent of each orphan below it (a child subreaper), or not any more.
 func adoptOrphans(adopts bool) {

@@ -35,6 +35,7 @@ const (
 	toolVariable       = "CLAUDECODE"             // for what Claude Code's tools and hooks start, by it
 	clientVariable     = "CLAUDE_PID"             // for the same, by it: its process
 	entrypointVariable = "CLAUDE_CODE_ENTRYPOINT" // for the same, by it: cli where a user sits before it, or sdk-...
+	jobVariable        = "CLAUDE_JOB_DIR"         // set for a background session
 	sessionVariable    = "CLAUDE_CODE_SESSION_ID" // for what Claude Code's tools start, by it
 	urlVariable        = "ANTHROPIC_BASE_URL"
 	tokenVariable      = "ANTHROPIC_AUTH_TOKEN"
