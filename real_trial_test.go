@@ -284,7 +284,6 @@ func TestRealClientTrialUntrusted(t *testing.T) {
 		tty.waitUntil("a question for trust", 90*time.Second,
 			func(screen string) bool { return strings.Contains(unspaced(screen), "trust") })
 		expectIs(t, "what has run", box.read("starts"), "")
-		expectIs(t, "whether hooks were tried", len(box.answers()), 1)
 		trusts := func(screen string) bool {
 			return strings.Contains(unspaced(screen), "❯Yes,I") ||
 				strings.Contains(unspaced(screen), "❯1.Yes,I")
