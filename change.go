@@ -112,8 +112,7 @@ func copyIndex(from, to string) error {
 // git does not track is listed once.
 func (o *lookout) stage(isWhole bool) error {
 	err := o.run("", io.Discard, append([]string{"add", "-u", "--sparse", "--ignore-errors"}, o.scope...)...)
-	failed := gitError{}
-	isPartial := errors.As(err, &failed) && failed.code == 1 // it could not read a file
+	isPartial := exitCode(err) == 1 // it could not read a file; where it can't be run, the next call fails, too
 	if err != nil && !isPartial {
 		return err
 	}
@@ -364,10 +363,9 @@ func (c judgedChange) changeText() string {
 			clip(oneLine(h.newestRequest()), 300), cutMiddle(h.openFeedback(), 2000)))
 	}
 	parts = append(parts, c.pathLists()...)
-	whys := []struct{ text words }{{changesNested}, {changesDirty}, {changesLarge}, {changesUnread}}
-	for _, named := range whys {
-		if paths := c.leftOut[named.text]; len(paths) > 0 {
-			parts = append(parts, say(named.text, pathNames(paths)))
+	for _, why := range []words{changesNested, changesDirty, changesLarge, changesUnread} {
+		if paths := c.leftOut[why]; len(paths) > 0 {
+			parts = append(parts, say(why, pathNames(paths)))
 		}
 	}
 	if c.shown != "" {
@@ -382,22 +380,25 @@ func (c judgedChange) changeText() string {
 // pathLists returns the paths behind git's letters: those as on the remote's main branch in a list of their
 // own.
 func (c judgedChange) pathLists() (lists []string) {
-	if len(c.paths) == 0 {
-		return []string{say(changesNone)}
-	}
-	lines := map[bool][]string{}
+	var own, main []string
 	for _, p := range c.paths[:min(listLimit, len(c.paths))] {
-		lines[p.isMain] = append(lines[p.isMain], p.letter+" "+shownPath(p.name))
+		if line := p.letter + " " + shownPath(p.name); p.isMain {
+			main = append(main, line)
+		} else {
+			own = append(own, line)
+		}
+	}
+	if len(own) > 0 {
+		lists = append(lists, fenced("", strings.Join(own, "\n")))
+	}
+	if len(main) > 0 {
+		lists = append(lists, say(changesMain)+"\n\n"+fenced("", strings.Join(main, "\n")))
 	}
 	if more := len(c.paths) - listLimit; more > 0 {
-		isMain := c.paths[listLimit-1].isMain
-		lines[isMain] = append(lines[isMain], fmt.Sprintf("... (+%d)", more))
+		lists = append(lists, fmt.Sprintf("... (+%d)", more))
 	}
-	if len(lines[false]) > 0 {
-		lists = append(lists, fenced("", strings.Join(lines[false], "\n")))
-	}
-	if len(lines[true]) > 0 {
-		lists = append(lists, say(changesMain)+"\n\n"+fenced("", strings.Join(lines[true], "\n")))
+	if len(lists) == 0 {
+		return []string{say(changesNone)}
 	}
 	return lists
 }

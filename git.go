@@ -5,7 +5,6 @@ package main
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -108,14 +107,6 @@ var gitFlags = []string{
 	"-c", "diff.suppressBlankEmpty=false",
 }
 
-// A gitError is git's complaint, on one line, behind which it ended with that code.
-type gitError struct {
-	code int
-	text string
-}
-
-func (e gitError) Error() string { return e.text }
-
 // output runs git and returns the first line of what it prints.
 func (g gitRunner) output(args ...string) (string, error) {
 	lines, err := g.lines("", args...)
@@ -133,7 +124,7 @@ func (g gitRunner) lines(stdin string, args ...string) ([]string, error) {
 }
 
 // run runs git in the working tree, without the variables by which a git hook gets repository and index. The
-// error is a gitError, or why git could not be run to its end.
+// error has git's complaint, on one line, and how it ended, or is why it could not be run to its end.
 func (g gitRunner) run(stdin string, out io.Writer, args ...string) error {
 	cmd := exec.CommandContext(g.ctx, "git", slices.Concat(gitFlags, args)...)
 	cmd.Dir = g.tree.Top
@@ -157,22 +148,13 @@ func (g gitRunner) run(stdin string, out io.Writer, args ...string) error {
 	if g.ctx.Err() != nil {
 		return context.Cause(g.ctx)
 	}
-	if err == nil {
-		return nil
-	}
 	said := slices.DeleteFunc(strings.Split(complaints.String(), "\n"), func(line string) bool {
 		return strings.HasPrefix(line, "warning:") || strings.HasPrefix(line, "hint:")
 	})
-	text := cmp.Or(oneLine(strings.Join(said, " ")), err.Error())
-	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
-		return gitError{exit.ExitCode(), clip(text, 300)}
+	if text := oneLine(strings.Join(said, " ")); err != nil && text != "" {
+		return fmt.Errorf("%s (%w)", clip(text, 300), err)
 	}
 	return err
-}
-
-// contains reports whether HEAD contains the commit.
-func (g gitRunner) contains(commit string) bool {
-	return commit != "" && g.run("", io.Discard, "merge-base", "--is-ancestor", commit, "HEAD") == nil
 }
 
 // head returns the commit that is checked out, "" before the first, and the branch, "" where it is none.

@@ -9,6 +9,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -63,12 +64,13 @@ func (p place) update(change func(*treeRecord)) error {
 }
 
 // counting returns what reports whether a begin counts that was put at that commit and branch: the branch is
-// checked out, or HEAD contains the commit. here is what is checked out now.
+// checked out, or HEAD contains the commit. here is what is checked out now. end must be called.
 func (p place) counting() (here begin, counts func(at begin) bool, end func()) {
 	g, end := gitIn(context.Background(), reviewLookPatience, p.tree, p.env)
 	here.Commit, here.Branch = g.head()
 	return here, func(at begin) bool {
-		return at.Branch != "" && at.Branch == here.Branch || at.Commit == here.Commit || g.contains(at.Commit)
+		return at.Branch != "" && at.Branch == here.Branch || at.Commit == here.Commit || at.Commit != "" &&
+			g.run("", io.Discard, "merge-base", "--is-ancestor", at.Commit, "HEAD") == nil
 	}, end
 }
 
@@ -198,11 +200,11 @@ func (p place) takeChange(ctx context.Context, s sessionFiles, transcript string
 			if b.Session != s.id {
 				c.others = append(c.others, b)
 			}
-			c.from = older(b.begin, c.from)
+			c.from = earlier(b.begin, c.from)
 		}
 	}
 	if byHand && r.Approved != nil && counts(r.Approved.begin) {
-		c.from = older(r.Approved.begin, c.from)
+		c.from = earlier(r.Approved.begin, c.from)
 	}
 	if err == nil && c.Unseen == "" {
 		err = c.compare(o)
@@ -213,8 +215,8 @@ func (p place) takeChange(ctx context.Context, s sessionFiles, transcript string
 	return c
 }
 
-// older returns the begin that came first.
-func older(a, b begin) begin {
+// earlier returns the begin that came first.
+func earlier(a, b begin) begin {
 	if a.Time.Before(b.Time) {
 		return a
 	}
@@ -257,13 +259,10 @@ func (p place) approve(s sessionFiles, r review, from begin) error {
 	state, _ := s.readState()
 	for key, there := range state.Begins {
 		other := p.dir.place(there.Top, p.env)
-		if r.Waiting || key == p.key || key != other.key || !there.Ended.IsZero() || !other.isAt(there.begin) {
-			continue
+		isOpen := key == other.key && there.Ended.IsZero() // and its working tree was not made anew
+		if !r.Waiting && key != p.key && isOpen && other.isAt(there.begin) {
+			err = errors.Join(err, other.letGo(s))
 		}
-		there.Ended = now()
-		err = errors.Join(err, s.setBegin(key, there), other.take(nil, func(o openBegin) bool {
-			return o.Session == s.id && o.begin == there.begin
-		}))
 	}
 	return err
 }
@@ -275,14 +274,14 @@ func (p place) isAt(b begin) bool {
 	return b.Tree != "" && l.TreeID == b.Tree
 }
 
-// letGo ends the session's change here behind a stop that is not reviewed.
+// letGo ends the session's change here, which nobody has to approve, and takes it out of what is open.
 func (p place) letGo(s sessionFiles) error {
 	state, _ := s.readState()
 	own, isKnown := state.Begins[p.key]
-	if !isKnown || p.Repository == "" {
+	if !isKnown {
 		return nil
 	}
 	own.Ended = now()
 	err := s.setBegin(p.key, own)
-	return errors.Join(err, p.take(nil, func(o openBegin) bool { return o.Session == s.id }))
+	return errors.Join(err, p.take(nil, func(o openBegin) bool { return o.Session == s.id && o.begin == own.begin }))
 }

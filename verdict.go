@@ -104,63 +104,44 @@ func (r review) answer(p place) (word verdict, why string, told []string, err er
 		return r.Verdict, cmp.Or(r.Error, r.Feedback), nil, nil
 	case p.Repository == "":
 		return r.Verdict, say(verdictAlone, errNoGit), nil, nil
-	case r.Seen.TreeID == "":
-		return "", "", nil, errors.New(say(notCompared, r.Seen.Unseen))
 	}
-	c, err := p.compare(r.Seen)
-	switch {
-	case err != nil:
-		return "", "", nil, errors.New(say(notCompared, oneLine(err.Error())))
-	case len(c.changed) > 0:
-		word, why = answerChanged, say(changedSince, pathNames(c.changed))
-	default:
-		word, why = verdictAllow, say(nothingChanged)
-	}
-	if len(c.untracked) > 0 {
-		told = append(told, say(newUntracked, pathNames(c.untracked)))
-	}
-	if len(c.fromMain) > 0 {
-		told = append(told, say(newFromMain, pathNames(c.fromMain)))
-	}
-	return word, why, told, nil
-}
-
-// A comparison is what lies in a working tree now, other than a review saw it.
-type comparison struct {
-	changed   []string
-	untracked []string // new, and git does not track it: no push holds it, and it does not count
-	fromMain  []string // as on the remote's main branch, and no part of what was approved: nor does it
-}
-
-// compare compares the working tree with what a review saw there.
-func (p place) compare(seen look) (c comparison, err error) {
 	l, o := p.look(context.Background(), reviewLookPatience, false)
 	defer o.end()
-	if l.TreeID == "" {
-		return c, errors.New(l.Unseen)
+	paths, err := o.changedPaths(r.Seen.TreeID, l.TreeID)
+	if unseen := cmp.Or(r.Seen.Unseen, l.Unseen); unseen != "" {
+		err = errors.New(unseen)
 	}
-	paths, err := o.changedPaths(seen.TreeID, l.TreeID)
-	var otherwise, touched []string
-	if r, _ := p.record(); r.Approved != nil && r.Approved.Tree == seen.TreeID && len(paths) > 0 {
-		otherwise, _ = o.differing("--name-only", seen.Head, l.TreeID)
-		approved := judgedChange{from: r.Approved.From, look: seen}
-		if approved.compare(o) != nil {
-			otherwise = nil
-		}
-		for _, p := range approved.paths {
-			touched = append(touched, p.name)
+	if err != nil {
+		return "", "", nil, errors.New(say(notCompared, oneLine(err.Error())))
+	}
+	var otherwise, touched []string // than at the commit checked out then, and by the approved change
+	record, _ := p.record()
+	if a := record.Approved; a != nil && a.Tree == r.Seen.TreeID && len(paths) > 0 {
+		if touched, err = o.differing("--name-only", cmp.Or(a.From.Tree, a.From.Commit), a.Tree); err == nil {
+			otherwise, _ = o.differing("--name-only", r.Seen.Head, l.TreeID)
 		}
 	}
+	var changed, untracked, fromMain []string
 	for _, path := range paths {
 		switch {
 		case path.letter == "":
-		case path.letter == "A" && slices.Contains(o.untracked, path.name):
-			c.untracked = append(c.untracked, path.name)
+		case path.letter == "A" && slices.Contains(o.untracked, path.name): // no push holds it
+			untracked = append(untracked, path.name)
 		case path.isMain && slices.Contains(otherwise, path.name) && !slices.Contains(touched, path.name):
-			c.fromMain = append(c.fromMain, path.name)
+			fromMain = append(fromMain, path.name)
 		default:
-			c.changed = append(c.changed, path.name)
+			changed = append(changed, path.name)
 		}
 	}
-	return c, err
+	word, why = verdictAllow, say(nothingChanged)
+	if len(changed) > 0 {
+		word, why = answerChanged, say(changedSince, pathNames(changed))
+	}
+	if len(untracked) > 0 {
+		told = append(told, say(newUntracked, pathNames(untracked)))
+	}
+	if len(fromMain) > 0 {
+		told = append(told, say(newFromMain, pathNames(fromMain)))
+	}
+	return word, why, told, nil
 }
