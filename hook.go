@@ -58,7 +58,7 @@ func answerEvent(env environ, state string) (decision any, err error) {
 	event.Cwd = cmp.Or(event.Cwd, d.here) // Claude Code runs a hook where the agent is
 	d.here = cmp.Or(env.get(projectVariable), event.Cwd)
 	h := newHook(d, event)
-	operand, isCommand := slashCommand(event.Prompt)
+	operand, isCommand := slashCommand(string(event.Prompt))
 	isCommand = isCommand && event.HookEventName == eventPrompt && theirCommand(d, h.project) == ""
 	if h.state.modeIn(h.caller) == modeOff && !isCommand {
 		return nil, nil
@@ -87,7 +87,7 @@ func answerEvent(env environ, state string) (decision any, err error) {
 		}
 		return blocked(answer), nil
 	case event.HookEventName == eventPrompt:
-		return h.recordPrompt(event.Prompt), nil
+		return h.recordPrompt(string(event.Prompt)), nil
 	case event.HookEventName == eventStart:
 		if mark := env.get(triedVariable); mark != "" && h.launched() {
 			h.warn("noting that the hooks run", os.WriteFile(mark, nil, 0o600))
@@ -277,7 +277,7 @@ func (h *hook) update(change func(*sessionState)) error {
 func (h *hook) buildRequest() reviewRequest {
 	e, past, on := h.event, h.past, h.event.occasion()
 	r := reviewRequest{here: e.Cwd, transcript: e.TranscriptPath, tasks: e.BackgroundTasks, crons: e.SessionCrons,
-		lastMessage: e.LastAssistantMessage, section: on.section, inPlanMode: e.PermissionMode == "plan"}
+		lastMessage: string(e.LastAssistantMessage), section: on.section, inPlanMode: e.PermissionMode == "plan"}
 	if on.isQuestion {
 		r.question = encodeJSON(e.ToolInput)
 	}
@@ -354,11 +354,11 @@ func (h *hook) beginChange() error {
 	return err
 }
 
-// recordPrompt records a prompt of the user's, also one that a /loop submits for them, from which on the
-// reviews are counted anew. It is answered where the user does not know yet that nobody has judged the last
+// recordPrompt records a prompt of the user's, also one that a /loop submits for them, or that has no words, as
+// of an image; from it on the reviews are counted anew. It is answered where the user does not know yet that nobody has judged the last
 // stop: its review has no end, which is recorded now, or it waited for subagents.
 func (h *hook) recordPrompt(text string) any {
-	if h.event.isWake() {
+	if text != "" && !isUsersOwn(text) {
 		return nil
 	}
 	past, err := h.session.readHistory()

@@ -24,8 +24,8 @@ type hookEvent struct {
 	TranscriptPath       string                     `json:"transcript_path"`
 	Cwd                  string                     `json:"cwd"`
 	PermissionMode       string                     `json:"permission_mode"`
-	Prompt               string                     `json:"prompt"`
-	LastAssistantMessage string                     `json:"last_assistant_message"`
+	Prompt               blockText                  `json:"prompt"`
+	LastAssistantMessage blockText                  `json:"last_assistant_message"`
 	BackgroundTasks      []json.RawMessage          `json:"background_tasks"`
 	SessionCrons         []json.RawMessage          `json:"session_crons"`
 	Source               string                     `json:"source"` // of a SessionStart
@@ -39,7 +39,7 @@ type hookEvent struct {
 // parse reads the event. A field of another type than expected counts as absent, so that a release of Claude
 // Code that changes one does not end the reviews. Three are exceptions: an event without a name would be a
 // stop, one without agent_id the session's own, and stop_hook_active bounds the reviews where they can't be
-// counted. Of a prompt or a message in blocks the texts count.
+// counted.
 func (e *hookEvent) parse(text []byte) error {
 	err := json.Unmarshal(text, e)
 	wrong := new(json.UnmarshalTypeError)
@@ -54,17 +54,10 @@ func (e *hookEvent) parse(text []byte) error {
 		return isSet && json.Unmarshal(value, of) != nil
 	}
 	e.StopHookActive = e.StopHookActive || isOdd("stop_hook_active", new(bool))
-	if isOdd("agent_id", new(string)) {
-		e.AgentID = "of another type"
-	}
-	if isOdd("hook_event_name", new(string)) {
-		e.HookEventName = "of another type"
-	}
-	if isOdd("prompt", new(string)) {
-		_ = json.Unmarshal(fields["prompt"], (*blockText)(&e.Prompt))
-	}
-	if isOdd("last_assistant_message", new(string)) {
-		_ = json.Unmarshal(fields["last_assistant_message"], (*blockText)(&e.LastAssistantMessage))
+	for field, value := range map[string]*string{"agent_id": &e.AgentID, "hook_event_name": &e.HookEventName} {
+		if isOdd(field, new(string)) {
+			*value = "of another type"
+		}
 	}
 	return nil
 }
@@ -94,10 +87,8 @@ func readEvent(stdin io.Reader) (*hookEvent, error) {
 	switch {
 	case errors.Is(err, io.EOF):
 		err = errors.New("stdin is empty")
-	case err == nil && event.SessionID == "":
-		err = errors.New("it has no session_id")
 	case err == nil && !validSession(event.SessionID):
-		err = errors.New("its session_id is not one")
+		err = fmt.Errorf("%q is no session_id", event.SessionID)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("reading the hook event: %w", err)
@@ -122,9 +113,6 @@ func (e *hookEvent) subagents() (ids []string) {
 
 // occasion returns what the event is to be reviewed for, nil where nothing is.
 func (e *hookEvent) occasion() *occasion { return occasionOf(e.HookEventName, e.ToolName) }
-
-// isWake reports whether the prompt is Claude Code's own. One without words, as of an image, is the user's.
-func (e *hookEvent) isWake() bool { return e.Prompt != "" && !isUsersOwn(e.Prompt) }
 
 // transcriptPatience is how long the last entries of the transcript may take: Claude Code writes them a
 // moment after it has started the hook.
@@ -159,6 +147,6 @@ func (e *hookEvent) saysLast(last string) bool {
 	if on := e.occasion(); on != nil && on.isQuestion {
 		return e.ToolUseID == "" || last == toolUse+e.ToolUseID
 	}
-	said, last := strings.TrimSpace(e.LastAssistantMessage), strings.TrimSpace(last)
+	said, last := strings.TrimSpace(string(e.LastAssistantMessage)), strings.TrimSpace(last)
 	return last != "" && (strings.Contains(said, last) || strings.Contains(last, said))
 }

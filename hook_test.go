@@ -631,7 +631,7 @@ func TestEventOfAnotherType(t *testing.T) {
 		{name: "background_tasks", event: eventStop, members: `"background_tasks":{"odd":1}`, field: "background_tasks", stdout: blockNotYet, absent: "odd"},
 		{name: "session_crons", event: eventStop, members: `"session_crons":{"odd":1}`, field: "session_crons", stdout: blockNotYet, absent: "odd"},
 		{name: "last_assistant_message", event: eventStop, members: `"last_assistant_message":[{"type":"text","text":"All is done."}]`,
-			field: "last_assistant_message", stdout: blockNotYet, request: "All is done."},
+			stdout: blockNotYet, request: "All is done."},
 		{name: "last_assistant_message_number", event: eventStop, members: `"last_assistant_message":1234567`, field: "last_assistant_message", stdout: blockNotYet, absent: "1234567"},
 		{name: "stop_hook_active", event: eventStop, members: `"stop_hook_active":"no"`, field: "stop_hook_active", stdout: blockNotYet},
 		{name: "tool_input", event: eventPreToolUse, members: `"tool_name":"AskUserQuestion","tool_use_id":7,"tool_input":["odd"]`, field: "tool_use_id",
@@ -768,16 +768,16 @@ func TestEventLastWords(t *testing.T) {
 		{eventPreToolUse, "", "", "x", true},
 		{eventPreToolUse, "x", "1", "x", false},
 	} {
-		e := hookEvent{HookEventName: test.event, ToolName: askUserQuestion, LastAssistantMessage: test.said, ToolUseID: test.call}
+		e := hookEvent{HookEventName: test.event, ToolName: askUserQuestion, LastAssistantMessage: blockText(test.said), ToolUseID: test.call}
 		name := fmt.Sprintf("%s that says %q, of call %q, with the transcript's last %q", test.event, test.said, test.call, test.last)
 		expectIs(t, name, e.saysLast(test.last), test.want)
 	}
-	for prompt, want := range map[string]bool{"": false, "fix it": false, "<task-notification>\nx": true, " ": true,
-		"<cross-session-message from=\"b\">hi</cross-session-message>": true, `Background agent "x" was stopped by the user.`: true,
-		`Background agent "x" was stopped by the user. Why?`: false, "x was stopped by the user.": false,
-		`2 background agents were stopped by the user: "x", "y".`: true, `1 background task was stopped by the user: "x".`: true,
-		"The 2 background agents were stopped by the user: why?": false} {
-		expectIs(t, prompt, (&hookEvent{Prompt: prompt}).isWake(), want)
+	for prompt, want := range map[string]bool{"": false, "fix it": true, "<task-notification>\nx": false, " ": false,
+		"<cross-session-message from=\"b\">hi</cross-session-message>": false, `Background agent "x" was stopped by the user.`: false,
+		`Background agent "x" was stopped by the user. Why?`: true, "x was stopped by the user.": true,
+		`2 background agents were stopped by the user: "x", "y".`: false, `1 background task was stopped by the user: "x".`: false,
+		"The 2 background agents were stopped by the user: why?": true} {
+		expectIs(t, prompt, isUsersOwn(prompt), want)
 	}
 }
 
@@ -864,9 +864,9 @@ func TestEventRead(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                     "stdin is empty",
 		" ":                    "stdin is empty",
-		"{}":                   "it has no session_id",
-		`{"session_id":""}`:    "it has no session_id",
-		`{"session_id":"a/b"}`: "its session_id is not one",
+		"{}":                   `"" is no session_id`,
+		`{"session_id":""}`:    `"" is no session_id`,
+		`{"session_id":"a/b"}`: `"a/b" is no session_id`,
 		"[":                    "unexpected EOF",
 		"[]":                   "json: ",
 	} {

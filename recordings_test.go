@@ -85,10 +85,10 @@ func expectRecordedEvents(t *testing.T, text []byte) {
 			if e.StopHookActive {
 				about += " after a block"
 			}
-			got = append(got, about+" "+e.LastAssistantMessage)
+			got = append(got, about+" "+string(e.LastAssistantMessage))
 		case e.HookEventName == eventPrompt:
-			prompt := e.Prompt
-			if e.isWake() {
+			prompt := string(e.Prompt)
+			if !isUsersOwn(prompt) {
 				prompt = "of the client's"
 			}
 			got = append(got, about+" "+prompt)

@@ -1318,7 +1318,7 @@ func TestHookPrompted(t *testing.T) {
 		"an image behind it":       {text: "", before: []entry{before, left(eventStop)}, want: untold, ends: true},
 	} {
 		h := testHook(t, eventPrompt)
-		h.event.Prompt = test.text
+		h.event.Prompt = blockText(test.text)
 		h.dirs.env = setEnv(h.dirs.env, projectVariable, map[bool]string{false: "/p"}[test.outside])
 		running(t, h.session, "runs")
 		for _, e := range test.before {
@@ -1335,7 +1335,7 @@ func TestHookPrompted(t *testing.T) {
 		check(t, err)
 		past, err := h.session.readHistory()
 		check(t, err)
-		if isWake := h.event.isWake(); isWake {
+		if strings.HasPrefix(test.text, "<task-notification>") {
 			expectIs(t, name+": the prompts", len(past.Prompts), 0)
 			expectIs(t, name+": the count", state.Count, 3)
 		} else {

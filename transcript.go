@@ -351,7 +351,7 @@ func (b *blockText) UnmarshalJSON(raw []byte) error {
 		return json.Unmarshal(raw, (*string)(b))
 	}
 	var blocks []struct{ Type, Text, ID string }
-	_ = json.Unmarshal(raw, &blocks) // anything else than a list of blocks has no words
+	err := json.Unmarshal(raw, &blocks) // anything else than a list of blocks has no words
 	var texts []string
 	for _, block := range blocks {
 		switch block.Type {
@@ -362,7 +362,7 @@ func (b *blockText) UnmarshalJSON(raw []byte) error {
 		}
 	}
 	*b = blockText(strings.Join(texts, "\n"))
-	return nil
+	return err
 }
 
 // commandIn returns the command, with its arguments, of a text in which Claude Code has written one in tags,
