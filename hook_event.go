@@ -62,27 +62,13 @@ func (e *hookEvent) parse(text []byte) error {
 	return nil
 }
 
-// inputPatience is how long the event may take: Claude Code writes it at once.
-const inputPatience = 5 * time.Second
-
 // readEvent reads one event from stdin, and does not wait for the end of stdin. An event without a session id
-// is an error; one without a name is a stop.
+// that can be one is an error; one without a name is a stop.
 func readEvent(stdin io.Reader) (*hookEvent, error) {
-	event, read := new(hookEvent), make(chan error, 1)
-	go func() {
-		defer exitOnPanic()
-		var text json.RawMessage
-		err := json.NewDecoder(io.LimitReader(stdin, inputLimit)).Decode(&text)
-		if err == nil {
-			err = event.parse(text)
-		}
-		read <- err
-	}()
-	var err error
-	select {
-	case err = <-read:
-	case <-time.After(inputPatience):
-		return nil, fmt.Errorf("reading the hook event: nothing complete on stdin after %s", inputPatience)
+	var text json.RawMessage
+	event, err := new(hookEvent), json.NewDecoder(io.LimitReader(stdin, inputLimit)).Decode(&text)
+	if err == nil {
+		err = event.parse(text)
 	}
 	switch {
 	case errors.Is(err, io.EOF):

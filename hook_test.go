@@ -438,24 +438,19 @@ func TestHookStateBroken(t *testing.T) {
 	})
 }
 
-// A caller that never closes stdin still gets its answer, and one that never
-// writes does not hold the hook.
+// A caller that never closes stdin still gets its answer.
 func TestHookStdinOpen(t *testing.T) {
 	box := newHookBox(t)
-	for _, input := range []string{box.event("SessionEnd", ""), ""} {
-		read, write, err := os.Pipe()
-		check(t, err)
-		write.WriteString(input)
-		cmd := box.command("ccc", "supervisor-hook")
-		cmd.Stdin = read
-		start := time.Now()
-		output, err := cmd.CombinedOutput()
-		took := time.Since(start)
-		read.Close()
-		write.Close()
-		if err != nil || took > inputPatience+2*time.Second || (input == "") != strings.Contains(string(output), "nothing complete") {
-			t.Errorf("%v after %v: %s", err, took, output)
-		}
+	read, write, err := os.Pipe()
+	check(t, err)
+	defer read.Close()
+	defer write.Close()
+	write.WriteString(box.event("SessionEnd", ""))
+	cmd := box.command("ccc", "supervisor-hook")
+	cmd.Stdin = read
+	defer time.AfterFunc(20*time.Second, func() { cmd.Process.Kill() }).Stop()
+	if output, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("%v: %s", err, output)
 	}
 }
 
