@@ -66,7 +66,7 @@ func storedSessionOf(c *invocation, d dirs) (session storedSession, talk convers
 		return storedSessionNamed(word, d)
 	}
 	here, others := treeOf(d.here), [2][]storedSession{}
-	for _, s := range storedSessions(d.claude, "projects/*/*.jsonl", isAny) {
+	for _, s := range storedSessions(d.claude, "") {
 		switch start := transcriptStart(s.path); {
 		case treeOf(start) == here:
 			if talk, isAsked := s.conversation(); isAsked {
@@ -91,8 +91,7 @@ func storedSessionOf(c *invocation, d dirs) (session storedSession, talk convers
 // copied, is the transcript that was written last.
 func storedSessionNamed(word string, d dirs) (session storedSession, talk conversation, err error) {
 	which := fmt.Sprintf("beginning with %q", word)
-	isNamed := func(s storedSession) bool { return strings.HasPrefix(s.id, word) }
-	for _, s := range storedSessions(d.claude, "projects/*/*.jsonl", isNamed) {
+	for _, s := range storedSessions(d.claude, word) {
 		switch t, isAsked := s.conversation(); {
 		case !isAsked:
 		case session.id == "":
@@ -107,8 +106,6 @@ func storedSessionNamed(word string, d dirs) (session storedSession, talk conver
 	}
 	return session, talk, nil
 }
-
-func isAny(storedSession) bool { return true }
 
 // conversation reads the session's transcript, and reports whether it holds a request.
 func (s storedSession) conversation() (talk conversation, isAsked bool) {
@@ -128,17 +125,18 @@ type storedSession struct {
 	written  time.Time // the transcript's
 }
 
-// storedSessions returns those wanted of the sessions whose transcripts match pattern below dir, the
-// newest first. A subagent's transcript, agent-*.jsonl, is no session. For wanted the time is not known yet.
-func storedSessions(dir, pattern string, wanted func(storedSession) bool) (sessions []storedSession) {
-	names, _ := fs.Glob(os.DirFS(dir), pattern) // for filepath.Glob a bracket in dir is a pattern, too
+// storedSessions returns the sessions of Claude Code's, whose directory dir is, whose ids word begins, the
+// newest first. A subagent's transcript, agent-*.jsonl, is no session.
+func storedSessions(dir, word string) (sessions []storedSession) {
+	names, _ := fs.Glob(os.DirFS(dir), "projects/*/*.jsonl") // for filepath.Glob a bracket in dir is a pattern, too
 	for _, name := range names {
 		id := strings.TrimSuffix(filepath.Base(name), ".jsonl")
-		s := storedSession{id: id, path: filepath.Join(dir, name)}
-		info, err := os.Stat(s.path)
-		if err == nil && validSession(id) && !strings.HasPrefix(id, "agent-") && wanted(s) {
-			s.written = info.ModTime()
-			sessions = append(sessions, s)
+		if !strings.HasPrefix(id, word) || !validSession(id) || strings.HasPrefix(id, "agent-") {
+			continue
+		}
+		path := filepath.Join(dir, name)
+		if info, err := os.Stat(path); err == nil {
+			sessions = append(sessions, storedSession{id, path, info.ModTime()})
 		}
 	}
 	slices.SortStableFunc(sessions, func(a, b storedSession) int { return b.written.Compare(a.written) })

@@ -77,7 +77,8 @@ func (s *supervision) requestByHand(talk conversation, here string) reviewReques
 		here = talk.cwd
 	}
 	talk.noteReviews(s.past)
-	return reviewRequest{conversation: talk, here: here, lastMessage: talk.lastWords, isWorking: talk.isAtWork(),
+	isWorking := talk.lastWords == "" || strings.HasPrefix(talk.lastWords, toolUse) // it has not answered yet
+	return reviewRequest{conversation: talk, here: here, lastMessage: talk.lastWords, isWorking: isWorking,
 		section: occasionNamed(eventReview).section}
 }
 
@@ -85,7 +86,7 @@ func (s *supervision) requestByHand(talk conversation, here string) reviewReques
 func (s *supervision) announce(stored storedSession, request reviewRequest) {
 	what := clip(firstLine(request.newest().words), 100)
 	tree := printable(pathFrom("", workingTree(s.project, request.here)))
-	short := stored.id[:min(8, len(stored.id))]
+	short := shortID(stored.id)
 	s.print(say(reviewingByHand, short, clock(stored.written), tree, what, short))
 	if request.isWorking {
 		s.print(say(stillWorking))

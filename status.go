@@ -133,7 +133,8 @@ func summarize(known sessionFiles, config *configuration) summary {
 	return s
 }
 
-func (s summary) shortID() string { return s.Session[:min(8, len(s.Session))] }
+// shortID is the beginning of an id, which names it nearly always.
+func shortID(id string) string { return id[:min(8, len(id))] }
 
 // showTable writes the sessions as a table, each on one line: the request is cut at the edge of the screen.
 // The mode is shown where one of the sessions has another than on.
@@ -148,7 +149,7 @@ func showTable(s *screen, sessions []summary) {
 		rows[0][modeColumn] = ""
 	}
 	for _, session := range sessions {
-		row := mapped([]string{session.shortID(), say(modeCells[session.Mode]),
+		row := mapped([]string{shortID(session.Session), say(modeCells[session.Mode]),
 			fmt.Sprintf("%d/%d", session.Count, session.Limit), session.result, dollars(session.CostUSD),
 			pathFrom("", session.Project), session.Request}, oneLine)
 		for column := range row {

@@ -266,7 +266,7 @@ func TestSummarize(t *testing.T) {
 	expectIs(t, "behind a prompt, the request", s.Request, "of the …")
 	expectIs(t, "behind a prompt, the verdict", s.Verdict, "")
 	expectIs(t, "behind a prompt, the verdict has a time", s.VerdictAt != nil, false)
-	expectIs(t, "a short id", summary{Session: "abcdefghi"}.shortID()+summary{Session: "abc"}.shortID(), "abcdefghabc")
+	expectIs(t, "a short id", shortID("abcdefghi")+shortID("abc"), "abcdefghabc")
 	for age, want := range map[time.Duration]string{-time.Hour: "0 秒", 12900 * time.Millisecond: "12 秒", time.Minute: "1 分 0", 3 * time.Hour: "180 分 0"} {
 		expectPrefix(t, fmt.Sprint("it runs for ", age), runningSince(time.Now().Add(-age)), want)
 	}

@@ -70,11 +70,6 @@ func (c *conversation) newest() (newest userRequest) {
 	return newest
 }
 
-// isAtWork reports whether the agent has not answered yet, as far as the transcript shows.
-func (c *conversation) isAtWork() bool {
-	return c.lastWords == "" || strings.HasPrefix(c.lastWords, toolUse)
-}
-
 // noteReviews notes in the requests what their reviews came to, and leaves those out that an earlier end than
 // the last has ended. An end is an approval of a stop, or by hand, at which nothing was still to wake the
 // agent; it ends what is older than the begin of its review. Other approvals let go, which a refusal behind

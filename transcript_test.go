@@ -603,15 +603,17 @@ func TestTranscriptRecorded(t *testing.T) {
 // Only transcripts are sessions: no subagent's, no file of another name; the newest is first.
 func TestStoredSessions(t *testing.T) {
 	dir := t.TempDir()
-	for i, name := range []string{uuidOf("old"), uuidOf("new"), "agent-" + uuidOf("x"), "a b", uuidOf("unwanted")} {
-		path := filepath.Join(dir, name+".jsonl")
+	for i, name := range []string{uuidOf("old"), uuidOf("new"), "agent-" + uuidOf("x"), "a b"} {
+		path := filepath.Join(dir, "projects", "a", name+".jsonl")
 		at := time.Now().Add(time.Duration(i-10) * time.Hour)
-		check(t, errors.Join(os.WriteFile(path, nil, 0o600), os.Chtimes(path, at, at)))
+		check(t, errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, nil, 0o600), os.Chtimes(path, at, at)))
 	}
-	check(t, os.Symlink("nowhere", filepath.Join(dir, uuidOf("gone")+".jsonl")))
-	var got []string
-	for _, s := range storedSessions(dir, "*.jsonl", func(s storedSession) bool { return s.id != uuidOf("unwanted") }) {
-		got = append(got, s.id)
+	check(t, os.Symlink("nowhere", filepath.Join(dir, "projects", "a", uuidOf("gone")+".jsonl")))
+	for word, want := range map[string][]string{"": {uuidOf("new"), uuidOf("old")}, uuidOf("old")[:8]: {uuidOf("old")}, "x": nil} {
+		var got []string
+		for _, s := range storedSessions(dir, word) {
+			got = append(got, s.id)
+		}
+		expectEqual(t, "the sessions of "+word, got, want)
 	}
-	expectEqual(t, "the sessions", got, []string{uuidOf("new"), uuidOf("old")})
 }
