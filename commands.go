@@ -50,7 +50,7 @@ func commands() []subcommand {
 		{name: "verdict", run: inProject(showVerdict), group: "Evidence",
 			brief: "print the last verdict, for scripts",
 			codes: []string{"0 allow", "1 block, failed, limit", "3 none, reviewing, cancelled, changed",
-				"2 no such session, or it can't be told"}},
+				"2 it can't be told"}},
 		{name: trySubcommand, operands: "COMMAND [ARG...]", run: try, group: "Copies",
 			brief: "run a command in a throwaway copy",
 			flags: []option{{"--timeout", "DURATION", "end it after that time (5m)"}},

@@ -34,7 +34,6 @@ func TestBadInput(t *testing.T) {
 			verdict = 0 allow |
 			review = 0 [SUPERVISOR] Review: approved |`},
 		{"an unknown session", first, "echo 1 >>notes.txt; git commit -qam x", "", "", `
-			verdict ffff = 2 | unexpected argument
 			review ffff = 2 | no session`},
 		{"a rebase under way", first, "echo 1 >>notes.txt; git commit -qam x",
 			"git checkout -qb side HEAD~1; echo s >notes.txt; git commit -qam s; git checkout -q main; ! git rebase side 2>/dev/null", "", `
