@@ -69,7 +69,7 @@ type reviewRequest struct {
 	tryCommand     string // what runs a command in a throw-away copy; "": nothing does
 	noCopy         string // why not; what fixes that follows on lines of its own, for the user
 	homeIsReadOnly bool   // in such a copy files directly in HOME can't be written
-	changes        string // the change, as change_text.go puts it
+	changes        string // the change, as change.go puts it
 	base           string // the tree or commit from which it differs; "": that is not known
 	wordsOnly      bool   // there is none, and the agent has called no tool
 	seconds        int    // what the whole review has

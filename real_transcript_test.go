@@ -326,7 +326,7 @@ func TestRealClientCorrections(t *testing.T) {
 				if words := strings.TrimPrefix(plain, "INTERRUPTED "); !isCompacted && !isBeside && !strings.Contains(conversation, words) {
 					t.Errorf("%q is not in the conversation", text)
 				}
-				// The mark stays where the words taken back were on the chain.
+				// The mark stays where the words taken back stood.
 				if got[i] = plain; plain == "INTERRUPTED work on the fence" {
 					got[i] = strings.TrimPrefix(plain, "INTERRUPTED ")
 				}
