@@ -54,7 +54,7 @@ func demo(c *invocation) (err error) {
 	if err := prepareDemo(dir, d.self); err != nil {
 		return err
 	}
-	if _, err := tryProbe(ctx, demoProject(dir), demoEnv(d.env, dir)); err != nil && ctx.Err() == nil {
+	if _, _, err := tryProbe(ctx, demoProject(dir), demoEnv(d.env, dir)); err != nil && ctx.Err() == nil {
 		out.writeBlock("", say(demoNoCopy))
 		fmt.Fprintln(out)
 	}

@@ -274,10 +274,15 @@ func (c *checkup) checkGit() string {
 // checkCopies checks whether copies can be made and hold, as each review does.
 func (c *checkup) checkCopies() string {
 	env, _ := reviewerEnv(c.dirs.env, nil)
-	isHomeReadOnly, err := tryProbe(context.Background(), c.dirs.here, env)
+	isHomeReadOnly, foreign, err := tryProbe(context.Background(), c.dirs.here, env)
 	if err != nil {
 		f := failureOf(err)
 		return c.fault(warning, fmt.Errorf("%w; the reviewer runs no commands", f.err), f.hint)
+	}
+	if foreign != "" {
+		const hint = "if nobody else needs that group here (else work in a clone of your own):\n"
+		top := treeOf(c.dirs.here).Top
+		return c.fault(warning, fmt.Errorf(otherGroup, foreign), hint+`chgrp -R "$(id -gn)" `+shellQuote(top))
 	}
 	passed := "the reviewer runs commands in a throwaway copy of your files, tested just now"
 	if isHomeReadOnly {

@@ -334,8 +334,11 @@ func (h *hook) introduce() any {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	env, _ := reviewerEnv(h.dirs.env, nil)
-	if _, err := tryProbe(ctx, workingTree(h.project, h.event.Cwd), env); err != nil && ctx.Err() == nil {
+	_, foreign, err := tryProbe(ctx, workingTree(h.project, h.event.Cwd), env)
+	if err != nil && ctx.Err() == nil {
 		text += say(introducedNoCopy)
+	} else if foreign != "" {
+		text += say(introducedForeign, foreign)
 	}
 	return systemMessage(strings.TrimSpace(text + say(introducedLog) + "\n" + h.config.englishOffer(h.dirs)))
 }

@@ -56,14 +56,14 @@ func TestMain(m *testing.M) {
 			versionPatience = shorter
 		}
 		if os.Getenv(testTrustVariable) != "" {
-			tryProbe = func(ctx context.Context, _ string, _ []string) (bool, error) {
+			tryProbe = func(ctx context.Context, _ string, _ []string) (bool, string, error) {
 				switch os.Getenv(testTrustVariable) {
 				case "slow":
 					<-ctx.Done()
 				case "none":
-					return false, errors.New(noNamespaces)
+					return false, "", errors.New(noNamespaces)
 				}
-				return false, ctx.Err()
+				return false, "", ctx.Err()
 			}
 		}
 		if os.Getenv(testSlowGitVariable) == "" { // on a busy machine git is slow, and no promise of ccc's is broken

@@ -69,6 +69,7 @@ type reviewRequest struct {
 	tryCommand     string // what runs a command in a throw-away copy; "": nothing does
 	noCopy         string // why not; what fixes that follows on lines of its own, for the user
 	homeIsReadOnly bool   // in such a copy files directly in HOME can't be written
+	foreign        string // in such a copy this can't be changed, for one: it is of another group
 	changes        string // the change, as change.go puts it
 	base           string // the tree or commit from which it differs; "": that is not known
 	wordsOnly      bool   // there is none, and the agent has called no tool
@@ -109,6 +110,9 @@ func (r reviewRequest) runningPart() string {
 	}
 	if r.homeIsReadOnly {
 		text += "\n\n" + say(homeReadOnly)
+	}
+	if r.foreign != "" {
+		text += "\n\n" + say(foreignFiles, r.foreign)
 	}
 	return text
 }

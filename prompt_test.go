@@ -426,6 +426,7 @@ func TestRequestParts(t *testing.T) {
 		"one with its fate": {func(r *reviewRequest) { r.requests = r.requests[:1]; r.requests[0].fate = "LET GO" }, []string{say(requestsJudged) + "\n\n[1] LET GO fix it\n"}, nil},
 		"a commit":          {func(r *reviewRequest) { r.base = "BASE" }, []string{running + "\n" + compare + "\n"}, nil},
 		"no copy":           {func(r *reviewRequest) { r.tryCommand, r.base, r.noCopy = "", "BASE", "BECAUSE\nFIX" }, []string{noCopy}, []string{running, compare, "FIX"}},
+		"another group":     {func(r *reviewRequest) { r.foreign = "notes" }, []string{running, say(foreignFiles, "notes")}, nil},
 		"HOME is read-only": {func(r *reviewRequest) { r.homeIsReadOnly = true }, []string{running, say(homeReadOnly)}, nil},
 		"no requests":       {func(r *reviewRequest) { r.requests = nil }, []string{event}, []string{say(sectionRequests), say(requestsJudged)}},
 		"a remark":          {func(r *reviewRequest) { r.requests[1].remark = remarkWithEsc }, []string{"\n[2] " + say(remarkWithEsc) + " add tests\n"}, nil},

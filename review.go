@@ -370,7 +370,7 @@ func (s *supervision) environment() ([]string, error) {
 // that can't be done.
 func (r *reviewRequest) offerCopy(ctx context.Context, c *reviewerCall, ccc string) {
 	var err error
-	if r.homeIsReadOnly, err = tryProbe(ctx, c.dir, c.env); err != nil {
+	if r.homeIsReadOnly, r.foreign, err = tryProbe(ctx, c.dir, c.env); err != nil {
 		f := failureOf(err)
 		why := strings.TrimPrefix(oneLine(f.err.Error()), noCopyMade)
 		r.noCopy = strings.TrimSpace(why + "\n" + f.hint)

@@ -1000,7 +1000,9 @@ func TestHookPlanned(t *testing.T) {
 	t.Setenv(cacheVariable, "")
 	before := tryProbe
 	t.Cleanup(func() { tryProbe = before })
-	tryProbe = func(context.Context, string, []string) (bool, error) { return false, errors.New(noNamespaces) }
+	tryProbe = func(context.Context, string, []string) (bool, string, error) {
+		return false, "", errors.New(noNamespaces)
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), 90*time.Second+300*time.Millisecond)
 	defer cancel()
 	for _, test := range []struct {

@@ -122,6 +122,8 @@ var (
 	introducedProvider = words{"（提供商 %s）", " (provider %s)"}
 	introducedNoCopy   = words{"\n这里不能建副本，审查者只能读文件；解决办法：ccc doctor",
 		"\nNo copy can be made here, so the reviewer can only read: ccc doctor has the fix."}
+	introducedForeign = words{"\n项目里有些文件（如 %s）在副本里改不了；解决办法：ccc doctor", // one of them
+		"\nSome files here (such as %s) can't be changed in a copy: ccc doctor has the fix."}
 	introducedWork = words{"\n只说话、没动手的回合不审查", "\nTurns of words alone are not reviewed."}
 	introducedLog  = words{"\n实时查看：ccc log -f", "\nTo watch: ccc log -f"}
 	// cause, advice

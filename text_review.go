@@ -83,6 +83,11 @@ var (
 		"Something is mounted below HOME: in the copy the files directly in HOME are read-only, and none " +
 			"can be added there; the directories in it can be written to. \"Read-only file system\" for " +
 			"such a file says nothing of the agent's work."}
+	foreignFiles = words{ // one of them
+		"项目里有些文件（如 %s）的用户组不是用户自己的，副本里改不了。写这些文件时的“Value too large for defined data type”不说明 Agent 的工作。",
+		"Some files of the project, such as %s, are of another group than the user's own and can't be " +
+			"changed in the copy. \"Value too large for defined data type\" for such a file says nothing of the " +
+			"agent's work."}
 	sectionNoCopy = words{ // why there is none
 		"## 运行命令\n这里没有一次性副本可用（原因：%s），测试和例子不能运行；只读命令和用户规则放行的命令仍可单独运行，直接作用于真实的文件。请根据文件和对话里的输出判断。",
 		"## Running commands\nThere is no throwaway copy to use here (cause: %s), so tests and examples " +

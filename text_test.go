@@ -164,7 +164,7 @@ func inspect(t *testing.T, path string, look func(ast.Node)) {
 
 // Claude Code wraps at blanks only what it shows of a hook: each sentence of a Chinese message is a line.
 func TestWordsByLine(t *testing.T) {
-	for _, text := range []words{introduction, introducedNoCopy, introducedLog, reviewFailed, adviceContinue, adviceLog,
+	for _, text := range []words{introduction, introducedNoCopy, introducedForeign, introducedLog, reviewFailed, adviceContinue, adviceLog,
 		adviceCompact, earlierCancelled, questionUnreviewed, questionAnswered, reviewersAnswer, answerYourself, limitQuestion, limitStop,
 		feedbackStillOpen, leftToUser, modeIs, modeHow, modeUnclear, modeNotForAgent, modeFailed, switchedOn, switchedOff, switchedOnObserved,
 		switchedToObserve, switchHolds, observedFeedback, introductionObserved} {

@@ -76,7 +76,12 @@ func try(c *invocation) error {
 		err = noCopy(err)
 	} else {
 		signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // a reader that goes away must not end it at once
-		code, err = plan.run(untilSignal(), timeout)
+		ctx := untilSignal()
+		code, err = plan.run(ctx, timeout)
+		isByHand := c.env.get(tryVariable) == "" // else the request has it
+		if err == nil && ctx.Err() == nil && plan.foreign != "" && isByHand {
+			fmt.Fprintf(os.Stderr, "ccc: try: "+otherGroup+": ccc doctor has the fix\n", plan.foreign)
+		}
 	}
 	ran := step{Kind: stepRun, Command: line, ExitCode: &code, Output: printed.end()}
 	ran.DurationSeconds = time.Since(start).Round(time.Millisecond).Seconds()
@@ -115,6 +120,8 @@ func lastBytes(text string, most int) string {
 // Errors of ccc try begin so; views have these words in the reader's language.
 const noCopyMade, endedAtTimeout = "no copy can be made: ", "ended at the timeout of "
 
+const otherGroup = "files of another group than your own, such as %s, can't be changed in a copy"
+
 // noCopy is the error for no copy because of err, whose hint it keeps.
 func noCopy(err error) error {
 	f := failureOf(err)
@@ -131,6 +138,8 @@ type tryPlan struct {
 	// findPlaces sets these, with links resolved.
 	project string   // the working tree that holds dir; it must be writable as a whole
 	places  []string // what else the command may write to
+	// start sets this.
+	foreign string // a name at the top of the project that can't be changed, as it is of another group, or ""
 }
 
 // connect lets the command have ccc's stdin, stdout and stderr: a terminal itself, all else through pipes of
@@ -246,8 +255,8 @@ var tryProbe = probeCopy
 
 // probeCopy makes a copy in dir, as a reviewer with env does, and tries to break out of it. The error is why
 // no copy can be made or trusted here, with a hint where there is one. readOnlyHome reports whether nothing
-// can be written directly in HOME.
-func probeCopy(ctx context.Context, dir string, env []string) (readOnlyHome bool, err error) {
+// can be written directly in HOME; foreign is as in a tryPlan.
+func probeCopy(ctx context.Context, dir string, env []string) (readOnlyHome bool, foreign string, err error) {
 	listener, err := onLoopback(0, syscall.Bind)
 	defer syscall.Close(listener)
 	if err == nil {
@@ -256,7 +265,7 @@ func probeCopy(ctx context.Context, dir string, env []string) (readOnlyHome bool
 	address, _ := syscall.Getsockname(listener)
 	reachable, ok := address.(*syscall.SockaddrInet4)
 	if err != nil || !ok {
-		return false, fmt.Errorf("listening on the loopback: %w", err)
+		return false, "", fmt.Errorf("listening on the loopback: %w", err)
 	}
 	self, _ := os.Executable()
 	file := fmt.Sprintf(".ccc-try-%d-%d", os.Getpid(), time.Now().UnixNano())
@@ -266,13 +275,13 @@ func probeCopy(ctx context.Context, dir string, env []string) (readOnlyHome bool
 	code, err := plan.run(ctx, tryProbeTimeout)
 	switch {
 	case os.Remove(filepath.Join(dir, file)) == nil:
-		return false, fmt.Errorf("what was written in the copy was written to %s", dir)
+		return false, "", fmt.Errorf("what was written in the copy was written to %s", dir)
 	case err != nil:
-		return false, err
+		return false, "", err
 	case code != 0 && code != tryHomeReadOnly:
-		return false, fmt.Errorf("trying to break out of a copy: exit code %d: %s", code, said.line())
+		return false, "", fmt.Errorf("trying to break out of a copy: exit code %d: %s", code, said.line())
 	}
-	return code == tryHomeReadOnly, nil
+	return code == tryHomeReadOnly, plan.foreign, nil
 }
 
 // breakOut is the probe's command in a copy, ccc in-copy FILE PORT: it must be able to write FILE, and not to
@@ -287,7 +296,8 @@ func breakOut(args []string) int {
 		fmt.Fprintln(os.Stderr, "a command reached a listener outside the copy")
 		return 1
 	}
-	if err := os.WriteFile(args[0], nil, 0o600); err != nil {
+	err := os.WriteFile(args[0], nil, 0o600)
+	if err != nil && !errors.Is(err, syscall.EOVERFLOW) { // in a directory of another group
 		fmt.Fprintln(os.Stderr, "the copy can't be written to:", err)
 		return 1
 	}
@@ -329,8 +339,7 @@ func (plan *tryPlan) findPlaces() error {
 			plan.places = append(plan.places, path)
 		}
 	}
-	temp := lookupEnv(plan.env, "TMPDIR")
-	for _, path := range []string{home, t.Repository, temp, "/tmp", "/var/tmp", "/dev/shm"} {
+	for _, path := range []string{home, t.Repository, lookupEnv(plan.env, "TMPDIR"), "/tmp", "/var/tmp", "/dev/shm"} {
 		add(path, mayEnter)
 	}
 	for _, entry := range plan.env {

@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -34,6 +35,7 @@ func (plan *tryPlan) start(scratch string) (*tryCopy, error) {
 		return nil, err
 	}
 	defer sockets.Close()
+	plan.foreign = foreignIn(plan.project)
 	ends, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_SEQPACKET|syscall.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return nil, os.NewSyscallError("socketpair", err)
@@ -64,6 +66,21 @@ func (plan *tryPlan) start(scratch string) (*tryCopy, error) {
 			ours.Close()
 		},
 	}, nil
+}
+
+// foreignIn names a file or directory at the top of the project that an ordinary user may change, but not in a
+// copy: the user namespace lacks its group, so the kernel does not copy it (EOVERFLOW). "" where there is none.
+func foreignIn(project string) string {
+	entries, _ := os.ReadDir(project)
+	for _, entry := range entries {
+		info, err := entry.Info()
+		path := filepath.Join(project, entry.Name())
+		if err == nil && os.Getuid() != 0 && int(info.Sys().(*syscall.Stat_t).Gid) != os.Getgid() &&
+			(info.IsDir() || info.Mode().IsRegular()) && syscall.Access(path, mayWrite) == nil {
+			return printable(entry.Name())
+		}
+	}
+	return ""
 }
 
 // buildingCapabilities are what it takes to build a copy. 0 to 4: to act on any file; 12: to raise the

@@ -920,7 +920,7 @@ func TestTryProbe(t *testing.T) {
 			patience = time.Second
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), patience)
-		_, err := tryProbe(ctx, box.work, setEnv(box.vars, testMainVariable, mode))
+		_, _, err := tryProbe(ctx, box.work, setEnv(box.vars, testMainVariable, mode))
 		if err != nil && want == "" || !strings.Contains(fmt.Sprint(err), want) {
 			t.Errorf("%s: %v, want %q", mode, err, want)
 		}
