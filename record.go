@@ -95,12 +95,18 @@ func (p place) put(session string, b begin, mark verdict) error {
 }
 
 // take takes out of what is open what counts and is wanted, and sets what was approved, unless that is nil.
-func (p place) take(approved *approval, isWanted func(openBegin) bool) error {
+func (p place) take(approved *approval, isWanted func(*openBegin) bool) error {
 	_, counts, end := p.counting()
 	defer end()
 	return p.update(func(r *treeRecord) {
 		r.Approved = cmp.Or(approved, r.Approved)
-		r.Open = slices.DeleteFunc(r.Open, func(o openBegin) bool { return isWanted(o) && counts(o.At) })
+		kept := r.Open[:0]
+		for _, o := range r.Open {
+			if !counts(o.At) || !isWanted(&o) {
+				kept = append(kept, o)
+			}
+		}
+		r.Open = kept
 	})
 }
 
@@ -209,8 +215,8 @@ func (p place) takeChange(ctx context.Context, s sessionFiles, transcript string
 	if err == nil && c.Unseen == "" {
 		err = c.compare(o)
 	}
-	if err != nil {
-		c.Unseen = oneLine(err.Error())
+	if err != nil { // what could not be compared nobody has seen
+		c.TreeID, c.Unseen = "", oneLine(err.Error())
 	}
 	return c
 }
@@ -253,8 +259,16 @@ func (p place) approve(s sessionFiles, r review, from begin) error {
 		own.Ended = r.Begun
 	}
 	err := s.setBegin(p.key, own)
-	err = errors.Join(err, p.take(&approval{seen, from}, func(o openBegin) bool {
-		return !o.Time.Before(from.Time) && !o.Time.After(seen.Time)
+	err = errors.Join(err, p.take(&approval{seen, from}, func(o *openBegin) bool {
+		isSeen := !o.Time.Before(from.Time) && !o.Time.After(seen.Time)
+		if !isSeen || !o.Put.After(seen.Time) {
+			return isSeen
+		}
+		o.begin = seen // what came behind the look nobody has approved
+		if o.Session == s.id {
+			o.Mark = ""
+		}
+		return false
 	}))
 	state, _ := s.readState()
 	for key, there := range state.Begins {
@@ -283,5 +297,5 @@ func (p place) letGo(s sessionFiles) error {
 	}
 	own.Ended = now()
 	err := s.setBegin(p.key, own)
-	return errors.Join(err, p.take(nil, func(o openBegin) bool { return o.Session == s.id && o.begin == own.begin }))
+	return errors.Join(err, p.take(nil, func(o *openBegin) bool { return o.Session == s.id && o.begin == own.begin }))
 }
