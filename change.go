@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 	"unicode/utf8"
@@ -196,7 +197,7 @@ func (c *judgedChange) compare(o *lookout) (err error) {
 			continue
 		}
 		c.base, c.isOlder = base, base != c.from.Tree
-		if c.paths, err = o.changedPaths(base, c.TreeID); err == nil {
+		if c.paths, err = o.changedPaths(base, c.from.Commit, c.TreeID); err == nil {
 			c.shown, c.rest, err = o.diff(base, c.TreeID, c.paths)
 		}
 		if err == nil {
@@ -223,9 +224,9 @@ var diffFlags = []string{"diff", "--no-renames", "-O/dev/null", "--no-ext-diff",
 	"--no-color", "--no-relative", "--submodule=short", "--ignore-submodules=none", "--src-prefix=a/", "--dst-prefix=b/"}
 
 // changedPaths returns the paths in which two trees differ, the second one the look's, in git's order. One
-// that is no part of a change has no letter: it lies on the disk still, and HEAD does not have it. It is
-// ignored by now, or left out.
-func (o *lookout) changedPaths(from, to string) (paths []changedPath, err error) {
+// that is no part of a change has no letter: it lies on the disk still, and neither HEAD nor commit, which was
+// checked out at the first tree, has it. It is ignored by now, or left out.
+func (o *lookout) changedPaths(from, commit, to string) (paths []changedPath, err error) {
 	lines, err := o.differing("--name-status", from, to)
 	main, _ := o.output("rev-parse", "-q", "--verify", "refs/remotes/origin/HEAD^{tree}")
 	var unlike []string
@@ -236,10 +237,15 @@ func (o *lookout) changedPaths(from, to string) (paths []changedPath, err error)
 	for _, path := range unlike {
 		isUnlike[path] = true
 	}
+	committed := sync.OnceValue(func() []string { // and not in the look
+		now, _ := o.differing("--name-only", "HEAD", to) // of what is no commit it says nothing
+		then, _ := o.differing("--name-only", commit, to)
+		return append(now, then...)
+	})
 	for _, line := range lines {
 		letter, name, _ := strings.Cut(line, "\t")
 		_, gone := os.Lstat(filepath.Join(o.tree.Top, unquoted(name)))
-		if letter == "D" && gone == nil && o.run("", io.Discard, "cat-file", "-e", "HEAD:"+unquoted(name)) != nil {
+		if letter == "D" && gone == nil && !slices.Contains(committed(), name) {
 			letter = ""
 		}
 		paths = append(paths, changedPath{name, letter, main != "" && !isUnlike[name]})

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -147,4 +148,23 @@ func TestGitLeavesRunning(t *testing.T) {
 		t.Errorf("it is held up, or the output is lost: %q", out.String())
 	}
 	box.write("../work/go", 0o600, "")
+}
+
+// A change that could not be compared nobody has seen: an approval ends it not, and what it is can't be told.
+func TestChangeNotCompared(t *testing.T) {
+	box := newHookBox(t)
+	box.inSession()
+	git, err := exec.LookPath("git")
+	check(t, err)
+	box.gitIn(box.work, "git init -q; git add .; git commit -qm first")
+	box.submit("do it")
+	box.write("../work/a", 0o600, "a\n")
+	box.write("../bin/git", 0o700, "#!/bin/sh\ncase \" $* \" in *' diff '*) exit 128 ;; esac\nexec "+git+" \"$@\"\n")
+	box.reviews(allows(""))
+	box.stop("")
+	expectIs(t, "the code of ccc verdict", box.run(20*time.Second, "", "ccc", "verdict").code, 2)
+	check(t, os.Remove(filepath.Join(box.home, "../bin/git")))
+	box.submit("go on")
+	box.stop("")
+	expectIn(t, "the next request", box.read("../fake/reviewer-2.stdin"), "```\nA a\n```\n")
 }

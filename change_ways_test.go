@@ -353,6 +353,18 @@ var ways = []way{
 		shown A one
 		! git add one; git commit -qm x
 		verdict allow`},
+	{"sent back before the first commit, and the branch is renamed", `
+		cd ../fresh
+		! git init -q -b master
+		prompt
+		$ echo 1 >one
+		no
+		! git add .; git commit -qm x; git branch -M main
+		in other
+		prompt
+		ok
+		shown A one
+		verdict allow`},
 	{"a branch without a commit", `
 		prompt
 		$ git checkout -q --orphan alone; git rm -qrf .; echo 1 >new
@@ -563,6 +575,24 @@ var ways = []way{
 		ok
 		shown M .gitignore, D a
 		! git add .gitignore; git commit -qm x
+		verdict allow`},
+	{"no longer tracked by a commit, and kept", `
+		! echo 1 >x.log; git add -f x.log; git commit -qm log; git push -q origin main
+		prompt
+		$ git rm -q --cached x.log; git commit -qm y
+		ok
+		shown D x.log
+		verdict allow
+		! git add -f x.log; git commit -qm again
+		review
+		! git rm -q --cached x.log; git commit -qm y
+		verdict changed x.log`},
+	{"3,000 files that are ignored by now", `
+		! mkdir n; cd n; seq 3000 | xargs touch
+		prompt
+		$ echo n >>.gitignore; echo 1 >>a
+		ok
+		shown M .gitignore, M a
 		verdict allow`},
 	{"intent to add", `
 		! echo u >mine; git add -N mine

@@ -64,12 +64,13 @@ func (p place) update(change func(*treeRecord)) error {
 }
 
 // counting returns what reports whether a begin counts that was put at that commit and branch: the branch is
-// checked out, or HEAD contains the commit. here is what is checked out now. end must be called.
+// checked out, or HEAD contains the commit, as it does "", before the first. here is what is checked out now.
+// end must be called.
 func (p place) counting() (here begin, counts func(at begin) bool, end func()) {
 	g, end := gitIn(context.Background(), reviewLookPatience, p.tree, p.env)
 	here.Commit, here.Branch = g.head()
 	return here, func(at begin) bool {
-		return at.Branch != "" && at.Branch == here.Branch || at.Commit == here.Commit || at.Commit != "" &&
+		return at.Branch != "" && at.Branch == here.Branch || at.Commit == here.Commit || at.Commit == "" ||
 			g.run("", io.Discard, "merge-base", "--is-ancestor", at.Commit, "HEAD") == nil
 	}, end
 }

@@ -107,7 +107,7 @@ func (r review) answer(p place) (word verdict, why string, told []string, err er
 	}
 	l, o := p.look(context.Background(), reviewLookPatience, false)
 	defer o.end()
-	paths, err := o.changedPaths(r.Seen.TreeID, l.TreeID)
+	paths, err := o.changedPaths(r.Seen.TreeID, r.Seen.Head, l.TreeID)
 	if unseen := cmp.Or(r.Seen.Unseen, l.Unseen); unseen != "" {
 		err = errors.New(unseen)
 	}
