@@ -169,8 +169,8 @@ CCC_SUPERVISOR=1, as --supervisor; NO_COLOR.
 // configHelp returns the page of ccc.json.
 func configHelp() string {
 	keys := ""
-	for _, key := range configKeys {
-		keys += fmt.Sprintf("  %-28s %s\n", key[0], key[1])
+	for _, key := range defaultConfig().keys() {
+		keys += fmt.Sprintf("  %-28s %s\n", key.path, key.brief)
 	}
 	return fmt.Sprintf(configPage, keys)
 }

@@ -4,33 +4,30 @@ package main
 // there.
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
-	"reflect"
 	"slices"
 	"strings"
 )
 
 // A configuration is what ccc.json sets.
 type configuration struct {
-	Supervisor supervisorConfig     `json:"supervisor"`
-	Language   string               `json:"language"` // "" means the locale's
-	Providers  map[string]*provider `json:"providers"`
+	Supervisor supervisorConfig
+	Language   string // "" means the locale's
+	Providers  map[string]*provider
 }
 
 type supervisorConfig struct {
-	MaxIterations  int      `json:"max_iterations"`  // reviews for one request of the user's
-	TimeoutSeconds int      `json:"timeout_seconds"` // for one review
-	MaxBudgetUSD   float64  `json:"max_budget_usd"`  // 0 means no limit
-	Model          string   `json:"model"`
-	Provider       string   `json:"provider"`
-	AllowedTools   []string `json:"allowed_tools"`
-	Review         string   `json:"review"`  // reviewAlways or reviewWork
-	Observe        bool     `json:"observe"` // judge each stop, and send nobody back
+	MaxIterations  int     // reviews for one request of the user's
+	TimeoutSeconds int     // for one review
+	MaxBudgetUSD   float64 // 0 means no limit
+	Model          string
+	Provider       string
+	AllowedTools   []string
+	Review         string // reviewAlways or reviewWork
+	Observe        bool   // judge each stop, and send nobody back
 }
 
 // The values of supervisor.review.
@@ -39,52 +36,58 @@ const (
 	reviewWork   = "work"   // where the agent has called a tool, or a file has changed
 )
 
-// goneKeys are those of 2.0 that nothing reads.
-var goneKeys = []string{
-	"settings", "claude_args", "current_provider", "keep_cache", "permission_mode", "try", "$schema"}
-
 // noProvider on a session's record is no provider. On the command line of 2.0 it was, too.
 const noProvider = "default"
 
 // A provider is an API that claude can be started against.
 type provider struct {
 	name string
-	Env  map[string]envText `json:"env"`
+	Env  map[string]string // "" unsets a variable; ${NAME} stands for the value of NAME in ccc's environment
 }
 
-// An envText is the value of an environment variable in ccc.json: a string, or a number or boolean as it is
-// written there. "" unsets the variable; ${NAME} stands for the value of NAME in ccc's own environment.
-type envText string
+// A configKey is a key of ccc.json: what it is, as ccc help config says it, where its value goes, and which
+// values are expected.
+type configKey struct {
+	path, brief string
+	value       any
+	expected    string
+	isExpected  func() bool // of a value of the right type, nil where each is
+}
 
-func (t *envText) UnmarshalJSON(raw []byte) error {
-	if raw[0] != '"' {
-		*t = envText(raw)
-		return nil
+// keys are all keys of ccc.json. The variables of a provider are read by readMember.
+func (c *configuration) keys() []configKey {
+	s := &c.Supervisor
+	return []configKey{
+		{"supervisor.max_iterations", "reviews of a request, 1 to 100 (10)", &s.MaxIterations,
+			"a whole number from 1 to 100", func() bool { return s.MaxIterations >= 1 && s.MaxIterations <= 100 }},
+		{"supervisor.timeout_seconds", "seconds for a review, 10 to 3600 (540)", &s.TimeoutSeconds,
+			"a whole number from 10 to 3600", func() bool { return s.TimeoutSeconds >= 10 && s.TimeoutSeconds <= 3600 }},
+		{"supervisor.max_budget_usd", "what a review may cost (0: no limit)", &s.MaxBudgetUSD,
+			"a number from 0 up", func() bool { return s.MaxBudgetUSD >= 0 }},
+		{"supervisor.model", "the reviewer's model (the session's)", &s.Model, "a string", nil},
+		{"supervisor.provider", "the reviewer's provider (the session's)", &s.Provider, "a string", nil},
+		{"supervisor.allowed_tools", "what it may use besides, [\"Bash(go test:*)\"] ([])", &s.AllowedTools,
+			"an array of strings", nil},
+		{"supervisor.review", "\"work\": not where the agent only talks (\"always\")", &s.Review,
+			`"always" or "work"`, func() bool { return s.Review == reviewAlways || s.Review == reviewWork }},
+		{"supervisor.observe", "judge and show, never send back (false)", &s.Observe, "true or false", nil},
+		{"language", "\"en\" or \"zh\" (the locale's)", &c.Language,
+			`"en" or "zh"`, func() bool { return c.Language == "" || slices.Contains(languages, c.Language) }},
+		{"providers.NAME.env", "its variables; \"${X}\": as X, \"\": unset ({})", nil, "an object", nil},
 	}
-	return json.Unmarshal(raw, (*string)(t))
 }
 
-// configKeys are the keys of ccc.json, each with what it is, as ccc help config lists them.
-var configKeys = [][2]string{
-	{"supervisor.max_iterations", "reviews of a request, 1 to 100 (10)"},
-	{"supervisor.timeout_seconds", "seconds for a review, 10 to 3600 (540)"},
-	{"supervisor.max_budget_usd", "what a review may cost (0: no limit)"},
-	{"supervisor.model", "the reviewer's model (the session's)"},
-	{"supervisor.provider", "the reviewer's provider (the session's)"},
-	{"supervisor.allowed_tools", "what it may use besides, [\"Bash(go test:*)\"] ([])"},
-	{"supervisor.review", "\"work\": not where the agent only talks (\"always\")"},
-	{"supervisor.observe", "judge and show, never send back (false)"},
-	{"language", "\"en\" or \"zh\" (the locale's)"},
-	{"providers.NAME.env", "its variables; \"${X}\": as X, \"\": unset ({})"},
-}
+// goneKeys are those of 2.0 that nothing reads.
+var goneKeys = []string{
+	"settings", "claude_args", "current_provider", "keep_cache", "permission_mode", "try", "$schema"}
 
 func defaultConfig() *configuration {
-	return &configuration{
+	return &configuration{Providers: map[string]*provider{},
 		Supervisor: supervisorConfig{MaxIterations: 10, TimeoutSeconds: 540, Review: reviewAlways}}
 }
 
-// loadConfig reads ccc.json. A missing file gives the defaults. With an error, which shows a value only where
-// that can be no secret, it returns the defaults too.
+// loadConfig reads ccc.json. A missing file gives the defaults, and so does one with an error, which shows no
+// value.
 func loadConfig(d dirs) (*configuration, error) {
 	content, err := readUserFile(d.configFile())
 	if err != nil || content == nil {
@@ -102,86 +105,65 @@ func configFault(d dirs, err error) error {
 	return fmt.Errorf("%s: %w (see ccc help config)", d.configFile(), err)
 }
 
-// parseConfig returns an error for the first fault. It takes keys in other case, as the decoder does.
+// parseConfig returns an error for the first fault.
 func parseConfig(content []byte) (*configuration, error) {
 	root, err := parseJSON(content)
 	if err == nil {
 		err = expectKind(content, root, '{', "the file")
 	}
-	if err != nil {
-		return nil, err
-	}
-	c, decoder := defaultConfig(), json.NewDecoder(bytes.NewReader(unmarked(content)))
-	decoder.DisallowUnknownFields()
-	err = decoder.Decode(c)
-	var mistyped *json.UnmarshalTypeError
-	if errors.As(err, &mistyped) {
-		line, _ := position(content, int(mistyped.Offset))
-		return nil, fmt.Errorf("line %d: %s: expected %s", line, mistyped.Field, expectedFor(mistyped.Type))
-	}
-	if err != nil {
-		quoted := strings.TrimPrefix(err.Error(), "json: unknown field ")
-		line, _ := position(content, max(0, bytes.Index(content, []byte(quoted))))
-		if slices.Contains(goneKeys, strings.Trim(quoted, `"`)) {
-			return nil, fmt.Errorf("line %d: the key %s is gone in 3.0", line, quoted)
+	c := defaultConfig()
+	for _, member := range root.members {
+		if err == nil {
+			err = c.readMember(content, member)
 		}
-		return nil, fmt.Errorf("line %d: unknown key %s", line, quoted)
 	}
-	return c, c.check(root)
+	if name := c.Supervisor.Provider; err == nil && name != "" && c.Providers[name] == nil {
+		err = fmt.Errorf("supervisor.provider: %w", c.unknownProvider(name))
+	}
+	return c, err
 }
 
-// expectedFor returns what JSON is expected for a value of type t.
-func expectedFor(t reflect.Type) string {
-	return cmp.Or(map[reflect.Kind]string{
-		reflect.Int:     "a whole number",
-		reflect.Float64: "a number",
-		reflect.Bool:    "true or false",
-		reflect.String:  "a string",
-		reflect.Slice:   "an array of strings",
-	}[t.Kind()], "an object")
-}
-
-// noneOf is the error that the value of a key, which is a word, is none of names.
-func noneOf(key, value string, names ...string) error {
-	return fmt.Errorf("%s: %q is none of %s", key, value, strings.Join(names, ", "))
-}
-
-// check returns an error for the first value that has the right type but is not as expected, and gives the
-// providers their names. c was decoded from root.
-func (c *configuration) check(root *jsonValue) error {
-	expected := func(key, what string) error { return fmt.Errorf("%s: expected %s", key, what) }
-	outside := func(key, what string, value any) error {
-		return fmt.Errorf("%s: %v is no number %s", key, value, what)
+// readMember reads the member of content behind the keys of above, with all that is in it.
+func (c *configuration) readMember(content []byte, m jsonMember, above ...string) error {
+	path, v := append(slices.Clone(above), m.key), m.value
+	key, depth := strings.Join(path, "."), len(path)
+	isProvider := path[0] == "providers"
+	expected := func(what string) error {
+		line, _ := position(content, v.start)
+		return fmt.Errorf("line %d: %s: expected %s", line, key, what)
 	}
-	s := c.Supervisor
-	switch {
-	case s.MaxIterations < 1 || s.MaxIterations > 100:
-		return outside("supervisor.max_iterations", "from 1 to 100", s.MaxIterations)
-	case s.TimeoutSeconds < 10 || s.TimeoutSeconds > 3600:
-		return outside("supervisor.timeout_seconds", "from 10 to 3600", s.TimeoutSeconds)
-	case s.Provider != "" && c.Providers[s.Provider] == nil:
-		return fmt.Errorf("supervisor.provider: %w", c.unknownProvider(s.Provider))
-	case s.Review != reviewAlways && s.Review != reviewWork:
-		return noneOf("supervisor.review", s.Review, reviewAlways, reviewWork)
-	case s.MaxBudgetUSD < 0:
-		return outside("supervisor.max_budget_usd", "from 0 up", s.MaxBudgetUSD)
-	case c.Language != "" && !slices.Contains(languages, c.Language):
-		return noneOf("language", c.Language, languages...)
-	}
-	for name, p := range c.Providers {
-		switch {
-		case isSubcommand(name) || name == noProvider:
-			return expected("providers."+name, "a name that is not a subcommand of ccc, nor "+noProvider)
-		case p == nil:
-			return expected("providers."+name, "an object")
+	switch i := slices.IndexFunc(c.keys(), func(k configKey) bool { return k.path == key }); {
+	case i >= 0:
+		known := c.keys()[i]
+		err := json.Unmarshal([]byte(v.raw), known.value)
+		if err != nil || known.isExpected != nil && !known.isExpected() {
+			return expected(known.expected)
 		}
-		p.name = name
-		for variable := range p.Env {
-			written := root.at("providers", name, "env", variable)
-			if written.is('{') || written.is('[') || written.is('n') { // n: null
-				return expected("providers."+name+".env."+variable, "a string, a number or a boolean")
+	case depth == 2 && isProvider && (isSubcommand(m.key) || m.key == noProvider):
+		return expected("a name that is not a subcommand of ccc, nor " + noProvider)
+	case depth == 4 && isProvider:
+		if v.is('{') || v.is('[') || v.raw == "null" {
+			return expected("a string, a number or a boolean")
+		}
+		c.Providers[path[1]].Env[m.key] = v.variable()
+	case key == "supervisor", isProvider && (depth < 3 || m.key == "env"):
+		if !v.is('{') {
+			return expected("an object")
+		}
+		if depth == 2 {
+			c.Providers[m.key] = &provider{name: m.key, Env: map[string]string{}}
+		}
+		for _, member := range v.members {
+			if err := c.readMember(content, member, path...); err != nil {
+				return err
 			}
 		}
+	default:
+		line, _ := position(content, m.start)
+		if slices.Contains(goneKeys, m.key) {
+			return fmt.Errorf("line %d: the key %q is gone in 3.0", line, m.key)
+		}
+		return fmt.Errorf("line %d: unknown key %q", line, m.key)
 	}
 	return nil
 }
@@ -190,7 +172,7 @@ func (c *configuration) check(root *jsonValue) error {
 // locale does, and which secrets are redacted.
 func (c *configuration) use(env environ) {
 	lang = languageFor(c.Language)
-	secretEnvironment = func() []string { return c.withTokens(env) }
+	secretEnvironment = func() []string { return slices.Concat(env, c.variables(env)) }
 }
 
 // englishOffer is how to have ccc in English, on a line of its own, "" where ccc.json or the locale names a
@@ -211,41 +193,29 @@ func (c *configuration) unknownProvider(name string) error {
 }
 
 // variableIn returns NAME if the whole value is ${NAME}.
-func variableIn(value envText) (name string, ok bool) {
-	name, begins := strings.CutPrefix(string(value), "${")
+func variableIn(value string) (name string, ok bool) {
+	name, begins := strings.CutPrefix(value, "${")
 	name, ends := strings.CutSuffix(name, "}")
 	return name, begins && ends && name != "" && strings.Trim(name, letters+digits+"_") == ""
 }
 
-// providerVariables returns the names of the variables that providers set, or from which they take a value.
-func (c *configuration) providerVariables() map[string]bool {
-	names := map[string]bool{}
-	for _, p := range c.Providers {
-		for name, value := range p.Env {
-			from, _ := variableIn(value)
-			names[name], names[from] = true, true
-		}
-	}
-	return names
-}
-
-// withTokens returns env with the tokens of the providers, under the names that claude has for them; one that
-// stands in a header is a token, too.
-func (c *configuration) withTokens(env []string) []string {
-	all := slices.Clone(env)
+// variables returns NAME=value of each variable that a provider sets, and of each from which one is taken,
+// with its value in env; what stands last in a header, as a token.
+func (c *configuration) variables(env []string) (entries []string) {
 	for _, p := range c.Providers {
 		for name, value := range p.Env {
 			if from, ok := variableIn(value); ok {
-				value = envText(lookupEnv(env, from))
+				value = lookupEnv(env, from)
+				entries = append(entries, from+"="+value)
 			}
-			all = append(all, name+"="+string(value))
+			entries = append(entries, name+"="+value)
 			if name == headersVariable {
-				for header := range strings.Lines(string(value)) {
+				for header := range strings.Lines(value) {
 					header = strings.TrimSpace(header)
-					all = append(all, tokenVariable+"="+header[strings.LastIndexAny(header, " :")+1:])
+					entries = append(entries, tokenVariable+"="+header[strings.LastIndexAny(header, " :")+1:])
 				}
 			}
 		}
 	}
-	return all
+	return entries
 }

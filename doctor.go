@@ -1,48 +1,37 @@
 package main
 
-// ccc doctor looks for what keeps Supervisor Mode from working. A finding begins with ok, warning or problem
-// and the subject. If it is not ok, its last line is the command that fixes it. Doctor changes none of
-// the user's files and shows no value of a variable.
+// ccc doctor is a launch that writes nothing, then the trial of the hooks and of a copy. A finding begins with
+// ok, warning or problem and the subject. If it is not ok, its last line is the command that fixes it. Doctor
+// changes none of the user's files and shows no value of a variable.
 
 import (
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"os/exec"
 	"strings"
-	"syscall"
 	"time"
 )
 
-// A checkup is one run of ccc doctor in a project. Its checks are methods: each prints what is wrong with one
-// subject, and returns what to print if nothing is.
+// A checkup is one run of ccc doctor. Its checks return what to print if all is well, or an error with its
+// hint: a caution is a warning, with which reviews go on, any other a problem.
 type checkup struct {
-	launch            // without arguments; its claude is "" if that can't be tried
-	launchErr   error // why its provider can't be used
-	configErr   error // why ccc.json can't be used; config has the defaults then
-	isNew       bool  // whether no hooks are installed, and no launch has installed any
-	isInstalled bool  // whether all hooks are installed
-	out         *screen
-	subject     string // of the present check
-	faults      int    // warnings and problems
-	problems    int
+	launch    *launch // without arguments
+	configErr error   // why ccc.json can't be used; the launch has the defaults then
+	canTry    bool    // whether a check before the trial has found nothing against it
 }
 
 // doctor is ccc doctor. The error counts the problems.
 func doctor(_ *invocation, d dirs) error {
-	c := &checkup{out: newScreen(os.Stdout)}
-	c.dirs = d
-	c.config, c.configErr = loadConfig(d)
-	if c.launchErr = c.parse(nil); c.launchErr == nil {
-		c.env, c.launchErr = c.environment()
-	}
-	c.sources = readSources(d, c.args)
+	config, err := loadConfig(d)
+	c := &checkup{launch: &launch{dirs: d, config: config, supervisor: true}, configErr: err, canTry: true}
+	c.launch.sources = readSources(d, nil)
+	out, faults, problems := newScreen(os.Stdout), 0, 0
 	for _, check := range []struct {
 		subject string
-		look    func() (well string)
+		look    func() (well string, err error)
 	}{
 		{"configuration:", c.checkConfiguration},
 		{"provider:", c.checkProviders},
@@ -50,126 +39,104 @@ func doctor(_ *invocation, d dirs) error {
 		{"hooks:", c.checkHooks},
 		{"hooks tried:", c.checkTrial},
 		{"reviewer's prompt:", c.checkPrompt},
-		{"state directory:", c.checkStateDirectory},
+		{"state directory:", c.checkState},
 		{"git:", c.checkGit},
 		{"copies:", c.checkCopies},
 	} {
-		c.subject = check.subject
-		if well := check.look(); well != "" {
-			c.printFinding("ok", well, "")
+		level, hint := "ok", ""
+		what, err := check.look()
+		if err != nil {
+			f := failureOf(err)
+			level, what, hint = "problem", f.err.Error(), f.hint
+			if errors.As(err, new(caution)) {
+				level = "warning"
+			} else {
+				problems++
+			}
+			faults++
+		}
+		if what != "" {
+			out.writeBlock(fmt.Sprintf("%-8s ", level), check.subject+" "+oneLine(redact(what)))
+			out.writeHint("         ", hint)
+			_ = out.Flush() // each check as it is done: some take seconds
 		}
 	}
-	if c.faults == 0 {
-		c.out.writeHint("", "Nothing has to be fixed. To start: ccc --supervisor")
+	if faults == 0 {
+		out.writeHint("", "Nothing has to be fixed. To start: ccc --supervisor")
 	}
-	if err := c.out.Flush(); err != nil {
+	if err := out.Flush(); err != nil || problems == 0 {
 		return err
 	}
-	if c.problems > 0 {
-		return fmt.Errorf("problems: %d", c.problems)
-	}
-	return nil
+	return fmt.Errorf("problems: %d", problems)
 }
 
-// printFinding prints a finding and its hint.
-func (c *checkup) printFinding(level, what, hint string) {
-	c.out.writeBlock(fmt.Sprintf("%-8s ", level), c.subject+" "+oneLine(redact(what)))
-	c.out.writeHint("         ", hint)
-	_ = c.out.Flush() // each check as it is done: some take seconds
+func (c *checkup) checkConfiguration() (string, error) {
+	path := c.launch.dirs.configFile()
+	if c.configErr != nil {
+		return "", withHint(c.configErr, fileHint(path, c.configErr))
+	}
+	if _, err := os.Stat(path); err != nil {
+		return "all defaults; there is no " + path, nil
+	}
+	return path, nil
 }
 
-// The levels of a fault: with a warning reviews go on, with a problem they don't.
-const warning, problem = "warning", "problem"
-
-// fault prints a fault with the hint of err, else with hint. It returns "": all is not well.
-func (c *checkup) fault(level string, err error, hint string) (well string) {
-	f := failureOf(err)
-	c.printFinding(level, f.err.Error(), cmp.Or(f.hint, hint))
-	if c.faults++; level == problem {
-		c.problems++
+// checkProviders checks the reviewer's own provider.
+func (c *checkup) checkProviders() (string, error) {
+	err := c.launch.chooseEnvironment()
+	if err == nil {
+		err = c.launch.checkReviewer()
 	}
-	return ""
+	return c.launch.config.Supervisor.Provider, err
 }
 
-func (c *checkup) checkConfiguration() string {
-	path := c.dirs.configFile()
-	_, err := os.Stat(path)
-	switch {
-	case c.configErr != nil:
-		return c.fault(problem, c.configErr, fileHint(path, c.configErr))
-	case err != nil:
-		return "all defaults; there is no " + path
+func (c *checkup) checkClaude() (string, error) {
+	l := c.launch
+	err := l.chooseClaude()
+	if err == nil {
+		err = l.checkVersion()
 	}
-	return path
-}
-
-// checkProviders checks the reviewer's own provider, as a launch does.
-func (c *checkup) checkProviders() string {
-	reviewersName, env := c.config.Supervisor.Provider, c.dirs.env
-	reviewer := c.config.Providers[reviewersName]
-	conflicts := providerConflicts(c.dirs, c.sources, env, reviewer, withoutReviewers)
-	for _, conflict := range conflicts {
-		c.fault(problem, conflict, "")
+	if c.canTry = err == nil && l.untried == nil; c.canTry || err != nil {
+		return l.claude + ", version " + l.version, err
 	}
-	if conflicts != nil {
-		return ""
-	}
-	if err := c.checkReviewer(); err != nil {
-		return c.fault(problem, err, "")
-	}
-	return reviewersName
-}
-
-func (c *checkup) checkClaude() string {
-	env := c.dirs.env
-	claude, err := findClaude(env)
-	if err != nil {
-		return c.fault(problem, err, "")
-	}
-	version, err := askVersion(claude, "", env)
-	if errors.As(err, new(untriable)) {
-		return c.fault(warning, fmt.Errorf("its hooks can't be tried: %w", err), otherClaude(env))
-	} else if err != nil {
-		return c.fault(problem, err, "")
-	}
-	c.claude, c.version = claude, version
-	return claude + ", version " + version
+	return "", caution{withHint(fmt.Errorf("its hooks can't be tried: %w", l.untried), otherClaude(l.dirs.env))}
 }
 
 // checkHooks checks that settings.json calls this ccc. A supervised launch, here of claude --version, sees to
 // that.
-func (c *checkup) checkHooks() string {
-	d := c.dirs
+func (c *checkup) checkHooks() (well string, err error) {
+	d := c.launch.dirs
 	path, relaunch := d.settingsFile(), shellQuote(d.hookPath())+" --supervisor -- --version"
 	installed, err := findHooks(d)
-	if err != nil {
-		return c.fault(problem, err, fileHint(path, err))
+	if err == nil {
+		err = c.launch.checkSettings()
 	}
-	_, err = os.Stat(d.installedFile())
-	c.isNew = len(installed.programs) == 0 && errors.Is(err, fs.ErrNotExist)
-	c.isInstalled = len(installed.missing) == 0
-	switch {
-	case c.isNew:
-		return "not installed yet; the first ccc --supervisor adds them to " + path
-	case !c.isInstalled:
-		missing := strings.Join(installed.missing, ", ")
-		return c.fault(problem, fmt.Errorf("ccc's for %s are missing in %s", missing, path), relaunch)
+	if err != nil {
+		c.canTry = false
+		return "", err
+	}
+	_, unrecorded := os.Stat(d.installedFile())
+	if len(installed.programs) == 0 && unrecorded != nil {
+		return "not installed yet; the first ccc --supervisor adds them to " + path, nil
+	}
+	if missing := strings.Join(installed.missing, ", "); missing != "" {
+		c.canTry = false
+		return "", withHint(fmt.Errorf("ccc's for %s are missing in %s", missing, path), relaunch)
 	}
 	for _, program := range installed.programs {
 		if at, err := exec.LookPath(program); err != nil {
-			c.isInstalled = false // there is nothing to try
-			err = fmt.Errorf("%s calls a program that can't be run: %w", path, err)
-			return c.fault(problem, err, relaunch)
+			c.canTry = false // there is nothing to try
+			return "", withHint(fmt.Errorf("%s calls a program that can't be run: %w", path, err), relaunch)
 		} else if !sameFile(at, d.self) {
 			err := fmt.Errorf("%s calls %s, which is not this ccc, %s", path, program, d.self)
-			return c.fault(warning, err, relaunch)
+			return "", caution{withHint(err, relaunch)}
 		}
 	}
 	if theirs := theirCommand(d, d.here); theirs != "" {
 		err := fmt.Errorf("/supervisor is a command of your own and goes to the model: %s", theirs)
-		return c.fault(warning, err, "rename it, and /supervisor on, off and observe are ccc's")
+		return "", caution{withHint(err, "rename it, and /supervisor on, off and observe are ccc's")}
 	}
-	return fmt.Sprintf("%s calls %s, %s", path, installed.programs[0], lastHook(d.state))
+	return fmt.Sprintf("%s calls %s, %s", path, installed.programs[0], lastHook(d.state)), nil
 }
 
 // lastHook returns when the log last has a hook's call of a supervised session, in local time.
@@ -190,103 +157,87 @@ func lastHook(state stateDir) string {
 }
 
 // checkTrial checks that claude runs the hooks, as a launch without arguments does, whatever is remembered.
-func (c *checkup) checkTrial() (well string) {
-	switch {
-	case c.launchErr != nil || c.claude == "" || !c.isInstalled && !c.isNew:
-		return "" // a check above has printed why
-	case c.isNew:
-		return "not tried, as none are installed yet"
+func (c *checkup) checkTrial() (string, error) {
+	l := c.launch
+	if !c.canTry || l.env == nil {
+		return "", nil // a check above has said why
 	}
-	err := c.refuse()
+	if err := l.refuse(); err != nil {
+		return "", err
+	}
+	if installed, _ := findHooks(l.dirs); len(installed.programs) == 0 {
+		return "not tried, as none are installed yet", nil
+	}
+	_, unmade := os.Stat(string(l.dirs.state))
+	err := l.tryOnce(context.Background(), func() {})
+	if unmade != nil { // the trial has made it, and doctor leaves nothing
+		_, _ = os.Remove(l.dirs.state.trialDir()), os.Remove(string(l.dirs.state))
+	}
+	if errors.As(err, new(caution)) {
+		err = caution{withHint(fmt.Errorf("they could not be: %w", err), otherClaude(l.dirs.env))}
+	}
+	return "claude runs them", err
+}
+
+func (c *checkup) checkPrompt() (string, error) {
+	source, prompt, _ := supervisorPrompt(c.launch.dirs.here, c.launch.dirs.ccc)
+	return fmt.Sprintf("%s, %d bytes", source, len(prompt)), c.launch.checkPrompt()
+}
+
+// checkState checks that hooks can write to the state directory. It writes a file and removes it: a full disk
+// refuses that, and access(2) does not see it.
+func (c *checkup) checkState() (string, error) {
+	state, err := string(c.launch.dirs.state), c.launch.checkState()
+	if info, missing := os.Stat(state); err != nil || missing != nil || !info.IsDir() {
+		return state, err
+	}
+	f, err := os.CreateTemp(state, ".ccc-doctor-")
 	if err == nil {
-		state := c.dirs.state
-		_, unmade := os.Stat(string(state))
-		err = c.trial.run(context.Background(), func() {})
-		if unmade != nil { // the trial has made it, and doctor leaves nothing
-			_, _ = os.Remove(state.trialDir()), os.Remove(string(state))
-		}
-	}
-	if errors.As(err, new(untriable)) {
-		return c.fault(warning, fmt.Errorf("they could not be: %w", err), otherClaude(c.dirs.env))
-	} else if err != nil {
-		return c.fault(problem, err, "")
-	}
-	return "claude runs them"
-}
-
-func (c *checkup) checkPrompt() string {
-	source, prompt, err := supervisorPrompt(c.dirs.here, c.dirs.ccc)
-	if err != nil {
-		return c.fault(problem, err, fileHint(source, err))
-	}
-	return fmt.Sprintf("%s, %d bytes", source, len(prompt))
-}
-
-// checkStateDirectory checks that hooks can write to it, or create it.
-func (c *checkup) checkStateDirectory() string {
-	state, log := c.dirs.state, c.dirs.state.logFile()
-	there := nearestThere(string(state))
-	err := syscall.Access(there, mayWrite)
-	if err == nil && there == resolved(string(state)) {
-		err = tryWriting(there)
+		_, err = f.Write(make([]byte, 1<<16))
+		err = cmp.Or(err, f.Close(), os.Remove(f.Name()))
 	}
 	if err != nil {
-		return c.fault(problem, fmt.Errorf("writing to %s: %w", state, err), fileHint(string(state), err))
+		err = withHint(fmt.Errorf("writing to %s: %w", state, errors.Unwrap(err)), fileHint(state, err))
 	}
-	f, err := os.OpenFile(log, os.O_WRONLY|os.O_APPEND|syscall.O_NONBLOCK, 0)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return c.fault(problem, fmt.Errorf("writing to %s: %w", log, errors.Unwrap(err)), fileHint(log, err))
-	}
-	f.Close()
-	return string(state)
-}
-
-// tryWriting writes a file to the directory and removes it: a full disk refuses that, and access(2) does not
-// see it.
-func tryWriting(dir string) error {
-	f, err := os.CreateTemp(dir, ".ccc-doctor-")
-	if err != nil {
-		return errors.Unwrap(err)
-	}
-	defer os.Remove(f.Name())
-	_, err = f.Write(make([]byte, 1<<16))
-	return errors.Join(errors.Unwrap(err), f.Close())
+	return state, err
 }
 
 // checkGit checks that the change can be shown to a reviewer: git 2.34 or newer, in a repository.
-func (c *checkup) checkGit() string {
+func (c *checkup) checkGit() (string, error) {
 	output, err := exec.Command("git", "--version").Output()
 	version := strings.TrimPrefix(oneLine(string(output)), "git version ")
 	var major, minor int
 	_, scanErr := fmt.Sscanf(version, "%d.%d", &major, &minor)
-	switch {
-	case err == nil && (scanErr != nil || major < 2 || major == 2 && minor < 34):
+	if err == nil && (scanErr != nil || major < 2 || major == 2 && minor < 34) {
 		err = fmt.Errorf("it is older than 2.34: %s", version)
-	case err == nil && treeOf(c.dirs.here).Repository == "":
-		return version + "; outside a repository, as here, a reviewer is not shown what has changed"
-	case err == nil:
-		return version
 	}
-	return c.fault(warning, fmt.Errorf("a reviewer is not shown what has changed: %w", err),
-		"install 2.34 or newer:\nhttps://git-scm.com/downloads")
+	if err != nil {
+		err = fmt.Errorf("a reviewer is not shown what has changed: %w", err)
+		return "", caution{withHint(err, "install 2.34 or newer:\nhttps://git-scm.com/downloads")}
+	}
+	if treeOf(c.launch.dirs.here).Repository == "" {
+		version += "; outside a repository, as here, a reviewer is not shown what has changed"
+	}
+	return version, nil
 }
 
 // checkCopies checks whether copies can be made and hold, as each review does.
-func (c *checkup) checkCopies() string {
-	env, _ := reviewerEnv(c.dirs.env, nil)
-	isHomeReadOnly, foreign, err := tryProbe(context.Background(), c.dirs.here, env)
+func (c *checkup) checkCopies() (string, error) {
+	env, _ := reviewerEnv(c.launch.dirs.env, nil)
+	isHomeReadOnly, foreign, err := tryProbe(context.Background(), c.launch.dirs.here, env)
 	if err != nil {
 		f := failureOf(err)
-		return c.fault(warning, fmt.Errorf("%w; the reviewer runs no commands", f.err), f.hint)
+		return "", caution{withHint(fmt.Errorf("%w; the reviewer runs no commands", f.err), f.hint)}
 	}
 	if foreign != "" {
 		const hint = "if nobody else needs that group here (else work in a clone of your own):\n"
-		top := treeOf(c.dirs.here).Top
-		return c.fault(warning, fmt.Errorf(otherGroup, foreign), hint+`chgrp -R "$(id -gn)" `+shellQuote(top))
+		top := treeOf(c.launch.dirs.here).Top
+		err = withHint(fmt.Errorf(otherGroup, foreign), hint+`chgrp -R "$(id -gn)" `+shellQuote(top))
+		return "", caution{err}
 	}
 	passed := "the reviewer runs commands in a throwaway copy of your files, tested just now"
 	if isHomeReadOnly {
 		passed += "; files directly in HOME are read-only there"
 	}
-	return passed
+	return passed, nil
 }

@@ -156,11 +156,11 @@ func TestDoctorAsLaunch(t *testing.T) {
 func TestDoctorReviewer(t *testing.T) {
 	box := newFakeBox(t)
 	box.vars = append(box.vars, "ANTHROPIC_API_KEY=k", scrubVariable+"=1", "COLUMNS=1000")
-	const refused = "CLAUDE_CODE_SUBPROCESS_ENV_SCRUB is set, so claude would keep ANTHROPIC_API_KEY from it\n"
+	const refused = "--supervisor with ANTHROPIC_API_KEY and CLAUDE_CODE_SUBPROCESS_ENV_SCRUB: claude would keep it from the reviewer\n"
 	got := box.run(60*time.Second, "", "ccc", "doctor")
 	expectIs(t, "exit code", got.code, 1)
-	expectIn(t, "doctor", got.stdout, "problem  provider: "+refused)
-	expectIn(t, "a launch", box.run(60*time.Second, "", "ccc", "--supervisor", "--", "hi").stderr, "ccc: the reviewer: "+refused)
+	expectIn(t, "doctor", got.stdout, "problem  hooks tried: "+refused)
+	expectIn(t, "a launch", box.run(60*time.Second, "", "ccc", "--supervisor", "--", "hi").stderr, "ccc: "+refused)
 }
 
 // doctorShell is what begins the scripts below: names for the files that they damage.
@@ -271,7 +271,7 @@ func (box *sandbox) change(line, order, mend string) (command string) {
 	key, _, _ = strings.Cut(key, " ")
 	key = strings.TrimSuffix(key, ":")
 	switch order {
-	case "remove it:", withoutReviewers + ", or take that out there:":
+	case "remove it:", withoutReviewers + ", or change that there:":
 		text = dropJSON(text, strings.Split(key, ".")...)
 	case "set it to false:":
 		text = setJSON(text, "false", strings.Split(key, ".")...)

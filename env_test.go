@@ -141,7 +141,7 @@ func TestEnvTrees(t *testing.T) {
 		expectIs(t, "in "+test.here+", one that started in "+test.start, d.isOfProject(start), test.want)
 	}
 
-	// The settings that count there, the user's first; those of the main tree in all its trees, each once.
+	// The project's settings that count there; those of the main tree in all its trees, each once.
 	const shared, local = "/.claude/settings.json", "/.claude/settings.local.json"
 	for here, want := range map[string][]string{
 		"main":     {"main" + shared, "main" + local},
@@ -153,14 +153,13 @@ func TestEnvTrees(t *testing.T) {
 	} {
 		d := dirs{here: at(here), claude: at("claude")}
 		var got []string
-		for _, path := range d.settingsFiles()[1:] {
+		for _, path := range d.projectSettings() {
 			got = append(got, strings.TrimPrefix(path, dir+"/"))
 		}
 		expectEqual(t, here, got, want)
-		expectIs(t, "the user's", d.settingsFiles()[0], at("claude/settings.json"))
 	}
 	d := dirs{here: at(""), claude: at(".claude")} // a session in the home
-	expectEqual(t, "in the home", d.settingsFiles(), []string{at(".claude/settings.json"), at(local[1:])})
+	expectEqual(t, "in the home", d.projectSettings(), []string{at(local[1:])})
 }
 
 // What a command line has, up to --.

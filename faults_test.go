@@ -90,7 +90,7 @@ func TestUnrecordedSaid(t *testing.T) {
 func TestFaultConfigBrokenInSession(t *testing.T) {
 	box := newHookBox(t)
 	box.write(".claude/ccc.json", 0o600, "{")
-	expectEnd(t, "the stop", box.stop(""), 0, "", "ccc.json: line 1, column 2")
+	expectEnd(t, "the stop", box.stop(""), 0, "", "ccc.json: line 1, column 1")
 	if got := box.timelineVerdicts(); len(got) != 1 || got[0] != verdictFailed {
 		t.Errorf("verdicts %q", got)
 	}

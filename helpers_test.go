@@ -564,7 +564,7 @@ const twoProviders = `{
   "providers": {
     "kimi": {"env": {"ANTHROPIC_BASE_URL": "https://kimi.example", "ANTHROPIC_AUTH_TOKEN": "${KIMI_TOKEN}", "ANTHROPIC_MODEL": "k2",
                      "TIMEOUT_MS": 600000000, "FAST": true, "CLAUDE_CODE_USE_BEDROCK": "", "LITERAL": "a ${KIMI_TOKEN}"}},
-    "glm":  {"env": {"ANTHROPIC_BASE_URL": "https://glm.example"}}
+    "glm":  {"env": {"ANTHROPIC_BASE_URL": "https://glm.example", "ANTHROPIC_AUTH_TOKEN": "t"}}
   }
 }`
 

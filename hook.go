@@ -169,7 +169,7 @@ func (h *hook) stop() review {
 	if h.configErr != nil {
 		return h.endReview(r, h.configErr)
 	}
-	ctx, cancel := h.untilEnded(h.patience(on.event))
+	ctx, cancel := h.untilEnded(h.patience())
 	defer cancel()
 	request := h.buildRequest()
 	h.request = request

@@ -529,8 +529,7 @@ func TestSession(t *testing.T) {
   状态目录：%[1]s
   Hook 日志：%[1]s/hook-invocation.log
   审查输出：%[1]s/supervisor-<session>-output.jsonl
-查看日志：tail -f %[1]s/hook-invocation.log
-本会话受监督，Agent 每次停下都要先经过审查。看审查过程：ccc log -f
+本会话受监督，Agent 每次停下都要先经过审查。afterwards: ccc verdict（结束后看判定）
 `, state)
 	expectIs(t, "stderr", got.stderr, wantStderr)
 	expectIs(t, "the arguments", strings.TrimSpace(box.read("../fake/agent-1.args")), "-p\nfix it\n--model\nm")

@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 )
 
 // A jsonValue is one value of a JSON text: text[start:end].
@@ -60,6 +59,14 @@ func (v *jsonValue) items() []jsonMember {
 		return nil
 	}
 	return v.members
+}
+
+// variable returns the value that v gives a variable: a string's text, a number or boolean as it is written.
+func (v *jsonValue) variable() string {
+	if v.is('"') {
+		return v.text
+	}
+	return v.raw
 }
 
 // setJSON returns text with value under path and every other byte as it was. text and value are valid JSON.
@@ -123,49 +130,14 @@ func unmarked(text []byte) []byte {
 // isBlank reports whether text is empty or white space. Claude Code takes such a file as {}.
 func isBlank(text []byte) bool { return len(bytes.TrimSpace(unmarked(text))) == 0 }
 
-// wanted is what belongs where encoding/json finds a fault, by its words for the place.
-var wanted = map[string]string{
-	"looking for beginning of object key string": "a key in double quotes",
-	"looking for beginning of value":             "a value",
-	"after object key":                           "a colon",
-	"after object key:value pair":                "a comma or }",
-	"after array element":                        "a comma or ]",
-	"after top-level value":                      "the end",
-	"in string literal":                          `a closing "`,
-	"in string escape code":                      `\\ for a backslash`,
-}
-
-// faultInWords returns in words what encoding/json finds wrong at text[at], and where that is.
-func faultInWords(text []byte, at int, err error) (what string, place int) {
-	before := bytes.TrimRight(text[:at], " \t\r\n")
-	fault, _ := utf8.DecodeRune(text[at:])
-	_, words, _ := strings.Cut(err.Error(), "' ")
-	switch {
-	case at == len(text):
-		return `it ends too early: a }, a ] or a " is missing`, at
-	case bytes.HasSuffix(before, []byte(",")) && strings.ContainsRune(",]}", fault):
-		return "a comma too many", len(before) - 1
-	case fault == '/' || fault == '#':
-		return "JSON has no comments", at
-	case wanted[words] != "":
-		return fmt.Sprintf("expected %s, not %#q", wanted[words], string(fault)), at
-	}
-	return err.Error(), at
-}
-
 // parseJSON reads text, which must hold exactly one JSON value; a byte order mark may come before it. The
 // error names line and column of the fault, as position counts them.
 func parseJSON(text []byte) (*jsonValue, error) {
 	plain := unmarked(text)
 	var syntax *json.SyntaxError // there is no other error
 	if errors.As(json.Unmarshal(plain, new(json.RawMessage)), &syntax) {
-		offset := int(syntax.Offset)
-		if !strings.HasPrefix(syntax.Error(), "unexpected end") {
-			offset-- // Offset counts the bytes read, the faulty one included
-		}
-		what, place := faultInWords(plain, offset, syntax)
-		line, column := position(text, place)
-		return nil, fmt.Errorf("line %d, column %d: %s", line, column, what)
+		line, column := position(text, max(0, int(syntax.Offset)-1)) // Offset counts the faulty byte, too
+		return new(jsonValue), fmt.Errorf("line %d, column %d: %w", line, column, syntax)
 	}
 	r := jsonReader{text: string(plain), Decoder: json.NewDecoder(bytes.NewReader(plain))}
 	r.UseNumber() // some numbers fit into no float64

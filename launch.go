@@ -1,12 +1,13 @@
 package main
 
-// A launch of claude is refused before anything is written; only the trial of the hooks comes behind that.
-// Then claude takes ccc's place.
+// The plan of a launch, which writes nothing: what is asked for, and what is refused because it would not work.
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,84 +15,39 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 	"unicode"
 )
 
-// A launch is all that ccc has to know to start claude.
+// A launch is the plan of a claude: what a command line, an environment and settings ask for.
 type launch struct {
-	trial      // claude, with its arguments and environment
+	dirs       dirs
 	config     *configuration
-	sources    []settingsSource // for a claude with these arguments
 	supervisor bool
 	provider   *provider // nil for none
-	untried    error     // why the hooks can't be tried
-}
-
-// startClaude replaces ccc by claude; it returns only with an error. It plans the launch before it writes: a
-// launch that is refused leaves every file as it was.
-func startClaude(args []string, env environ) (err error) {
-	l := new(launch)
-	if l.dirs, err = findDirs(env, ""); err != nil {
-		return err
-	}
-	if l.config, err = loadConfig(l.dirs); err != nil {
-		return err
-	}
-	l.config.use(env)
-	if _, err := currentDir(); err != nil {
-		return err
-	}
-	if err := l.plan(args); err != nil {
-		return err
-	}
-	if err := l.write(); err != nil {
-		return err
-	}
-	if l.supervisor && l.untried == nil {
-		if err := l.tryHooks(); errors.As(err, new(untriable)) {
-			l.untried = err
-		} else if err != nil {
-			return err
-		}
-	}
-	l.announce()
-	err = syscall.Exec(l.claude, append([]string{l.claude}, l.args...), l.env)
-	return failure{code: 126, err: fmt.Errorf("starting %s: %w", l.claude, err)}
+	args       []string  // claude's
+	sources    sources   // for a claude with these arguments
+	claude     string    // the program
+	version    string    // of a supervised one, "" if it tells none
+	env        []string
+	untried    error // why the hooks can't be tried
 }
 
 // plan reads the command line and Claude Code's settings, and refuses what would not work.
-func (l *launch) plan(args []string) (err error) {
-	env := l.dirs.env
-	if err = l.parse(args); err != nil {
+func (l *launch) plan(args []string) error {
+	steps := []func() error{l.chooseEnvironment, l.checkProvider, l.chooseClaude}
+	if err := l.parse(args); err != nil {
 		return err
-	}
-	if l.claude, err = findClaude(env); err != nil {
-		return err
-	}
-	if l.env, err = l.environment(); err != nil {
-		return err
-	}
-	l.env = setEnv(l.env, claudeVariable, l.claude) // a settings file may set another PATH for hooks
-	l.sources = readSources(l.dirs, l.args)
-	for _, s := range l.sources {
-		if s.name == argumentSource && s.err != nil && (l.supervisor || l.provider != nil) {
-			return failure{code: 2, err: fmt.Errorf("%s: %w", s.name, s.err),
-				hint: "give it the JSON itself, or a file that ccc can look into, too"}
-		}
-	}
-	conflicts := providerConflicts(l.dirs, l.sources, env, l.provider, withoutProvider)
-	if conflicts != nil {
-		return errors.Join(conflicts...)
-	}
-	if l.provider != nil && givenFlag(l.args, "--bg", "--background") != "" {
-		const format = "a background session calls the API that its service was started with, not that of %s"
-		return failure{code: 2, err: fmt.Errorf(format, l.provider.name),
-			hint: "start it without --bg, or without a provider"}
 	}
 	if l.supervisor {
-		err = l.planSupervision()
+		steps = append(steps, l.refuse, l.checkReviewer, l.checkPrompt, l.checkState, l.checkSettings, l.checkVersion)
 	}
-	return err
+	for _, step := range steps {
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // parse splits the command line into ccc's part and claude's. A word with white space, or that is not ASCII,
@@ -124,29 +80,27 @@ func (l *launch) parse(args []string) error {
 		err := errors.New(supervisorFlag + " is ccc's, and has to stand before claude's arguments")
 		return failure{code: 2, err: err}
 	}
-	l.args = rest
+	l.args, l.sources = rest, readSources(l.dirs, rest)
 	return nil
 }
 
-// unknownWord is the error that the command line begins with a word that ccc does not know, or knows only in
-// the first place. It lists the words that there are.
+// unknownWord is the error that the command line begins with a word that ccc does not know there. It lists the
+// words that there are.
 func unknownWord(word string, c *configuration) error {
 	if word == noProvider {
 		return failure{code: 2, err: fmt.Errorf("%q is gone in 3.0: without a name there is no provider", word)}
 	}
-	if isSubcommand(word) {
-		return failure{code: 2, err: fmt.Errorf("%q is a subcommand, and has to stand first", word)}
-	}
-	const format = "%q is no subcommand (%s) and no provider (%s); " +
+	const format = "%q is no provider (%s) and no subcommand in the first place (%s); " +
 		"a prompt needs quotes; to pass the word on to claude: %s"
 	providers := cmp.Or(strings.Join(c.providerNames(), ", "), "none; see ccc help config")
-	return failure{code: 2, err: fmt.Errorf(format, word, strings.Join(subcommands, ", "), providers,
+	return failure{code: 2, err: fmt.Errorf(format, word, providers, strings.Join(subcommands, ", "),
 		commandLine([]string{"--", word}))}
 }
 
-// environment returns that of claude: ccc's own with each variable once, the provider's values, and absolute
-// paths, since hooks run in other directories. It drops what another session has left in this terminal.
-func (l *launch) environment() ([]string, error) {
+// chooseEnvironment makes that of claude: ccc's own with each variable once, the provider's values, and
+// absolute paths, since hooks run in other directories. It drops what another session has left in this
+// terminal.
+func (l *launch) chooseEnvironment() (err error) {
 	env := (&exec.Cmd{Env: withoutCacheVariables(l.dirs.env)}).Environ()
 	name := "" // of the provider
 	if l.provider == nil {
@@ -159,38 +113,94 @@ func (l *launch) environment() ([]string, error) {
 			env = setEnv(env, variable, absoluteIn(l.dirs.here, value))
 		}
 	}
-	env, err := withProvider(env, l.provider)
+	if env, err = withProvider(env, l.provider); err != nil {
+		return err
+	}
 	// The directories are for every session: it may be switched on later.
-	env = setEnv(env, toolVariable, "", supervisorVariable, "", launchVariable, "", reviewerVariable, "",
+	l.env = setEnv(env, toolVariable, "", supervisorVariable, "", launchVariable, "", reviewerVariable, "",
 		trialVariable, "", triedVariable, "", providerVariable, name, addDirsVariable, strings.Join(l.addDirs(), "\n"))
-	return env, err
-}
-
-// planSupervision refuses what would keep the session from being reviewed, and completes its environment.
-func (l *launch) planSupervision() error {
-	supervisor, self := l.config.Supervisor, l.dirs.hookPath()
-	if goRunFolder().MatchString(self) {
-		err := fmt.Errorf("go run removes the program that the hooks would call, %s", self)
-		return withHint(err, "go install . && ccc --supervisor")
-	}
-	if err := cmp.Or(l.refuse(), l.checkReviewer()); err != nil {
-		return err
-	}
-	if _, _, err := supervisorPrompt(l.dirs.here, l.dirs.ccc); err != nil {
-		return err
-	}
-	var err error
-	if l.version, err = askVersion(l.claude, "", l.dirs.env); errors.As(err, new(untriable)) {
-		l.untried = err
-	} else if err != nil {
-		return err
+	if !l.supervisor {
+		return nil
 	}
 	l.env = setEnv(cacheEnv(l.env, l.sources, l.args), supervisorVariable, "1", launchVariable, newLaunchToken())
-	if lookupEnv(l.env, blockCapVariable) == "" && !supervisor.Observe { // which blocks no stop
-		l.env = setEnv(l.env, blockCapVariable, strconv.Itoa(supervisor.MaxIterations))
+	if lookupEnv(l.env, blockCapVariable) == "" && !l.config.Supervisor.Observe { // which blocks no stop
+		l.env = setEnv(l.env, blockCapVariable, strconv.Itoa(l.config.Supervisor.MaxIterations))
 	}
-	_, err = readSettings(l.dirs) // to see whether it can be edited
+	return nil
+}
+
+// checkProvider returns why claude can't be run against its provider, or by what is said of settings.
+func (l *launch) checkProvider() error {
+	if err := l.sources.argument.err; err != nil && (l.supervisor || l.provider != nil) {
+		return failure{code: 2, err: fmt.Errorf("%s: %w", argumentSource, err),
+			hint: "give it the JSON itself, or a file that ccc can look into, too"}
+	}
+	err := l.sources.conflict(l.dirs, l.dirs.env, l.provider, withoutProvider)
+	if err == nil && l.provider != nil && givenFlag(l.args, "--bg", "--background") != "" {
+		const format = "a background session calls the API that its service was started with, not that of %s"
+		return failure{code: 2, err: fmt.Errorf(format, l.provider.name),
+			hint: "start it without --bg, or without a provider"}
+	}
 	return err
+}
+
+// chooseClaude finds the program, and hands on which: a settings file may set another PATH for hooks.
+func (l *launch) chooseClaude() (err error) {
+	l.claude, err = findClaude(l.dirs.env)
+	l.env = setEnv(l.env, claudeVariable, l.claude)
+	return err
+}
+
+// versionPatience bounds the wait for claude --version, which takes 10 to 100 ms. A variable, for tests.
+var versionPatience = 10 * time.Second
+
+var versionAnswer = lazyRegexp(`([0-9]+\.[0-9]+\.[0-9]+\S*) \(Claude Code\)`)
+
+// A caution is an error with which a launch goes on, as that claude can't be tried.
+type caution struct{ error }
+
+func (c caution) Unwrap() error { return c.error }
+
+// checkVersion asks claude for its version. One that tells none can't be tried.
+func (l *launch) checkVersion() (err error) {
+	if l.version, err = l.askVersion(""); errors.As(err, new(caution)) {
+		l.untried, err = err, nil
+	}
+	return err
+}
+
+// askVersion asks claude for its version in dir, "" being the current directory. The error is a caution if it
+// tells none, as a stand-in for Claude Code does. One that is too old is an error, too.
+func (l *launch) askVersion(dir string) (version string, err error) {
+	ctx, cancel := context.WithTimeout(context.Background(), versionPatience)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, l.claude, "--version")
+	cmd.Env, _ = reviewerEnv(l.dirs.env, nil) // some versions refuse to run inside another claude
+	cmd.Dir, cmd.WaitDelay = dir, time.Second // what it leaves running may hold its stdout
+	output, err := cmd.CombinedOutput()
+	if cmd.Process == nil && ctx.Err() == nil {
+		return "", fmt.Errorf("starting %s: %w", l.claude, err)
+	}
+	said := oneLine(string(output))
+	if err != nil && said == "" {
+		said = err.Error()
+	}
+	switch answer := versionAnswer().FindStringSubmatch(said); {
+	case answer != nil && !olderThan(answer[1], oldestClaude):
+		return answer[1], nil
+	case answer != nil:
+		hint := otherClaude(l.dirs.env)
+		if hint == installClaude {
+			hint = "claude update, or where npm has installed it:\n" + hint
+		}
+		err = fmt.Errorf("%s, version %s, is older than %s", l.claude, answer[1], oldestClaude)
+		return answer[1], failure{code: 2, err: err, hint: hint}
+	case ctx.Err() != nil:
+		err = fmt.Errorf("%s did not answer --version within %v", l.claude, versionPatience)
+	default:
+		err = fmt.Errorf("%s is not Claude Code: to --version it says %q", l.claude, said)
+	}
+	return "", caution{err}
 }
 
 // refuse returns why nothing of the session would be reviewed, as far as that needs no trial, which has
@@ -203,27 +213,28 @@ func (l *launch) refuse() error {
 		switchOn  = "run ccc --supervisor once, which installs the hooks; then type /supervisor on in that session"
 	)
 	given := func(flags ...string) string { return givenFlag(l.args, flags...) }
-	var json, withoutUser, skips, skipsHint, mutes, mutesHint, token string
+	var json, withoutUser, skips, mutes, mutesHint, kept, keptHint string
 	if given("-p", "--print") != "" && given("--json-schema") != "" {
 		json = "-p and --json-schema"
 	}
-	sources, isChosen := lastValue(l.args, "--setting-sources")
-	if names := strings.Split(strings.ReplaceAll(sources, " ", ""), ","); isChosen && !slices.Contains(names, "user") {
-		withoutUser = "--setting-sources " + sources + ", without user"
+	names, isChosen := lastValue(l.args, "--setting-sources")
+	if isChosen && !slices.Contains(strings.Split(strings.ReplaceAll(names, " ", ""), ","), "user") {
+		withoutUser = "--setting-sources " + names + ", without user"
 	}
-	if isTrue(valueIn(l.sources, l.env, "env."+skipVariable)) {
-		skips, skipsHint = skipVariable, "unset it, or take it out of the provider's env"
-		if s := sourceWith(l.sources, "env."+skipVariable); s.values != nil {
-			skips, skipsHint = s.name+": env."+skipVariable, s.fault("", "", "remove it").hint
+	skipsHint := "unset it, or take it out of the provider's env"
+	if isTrue(l.sources.value(l.env, "env."+skipVariable)) {
+		skips = skipVariable
+		if s := l.sources.with("env." + skipVariable); s.values != nil {
+			skips, skipsHint = s.name+": env."+skipVariable, s.removal()
 		}
 	}
-	for _, s := range l.sources {
-		if s.ofProject && s.values[disableKey] == "true" { // whatever another says: the client may drop that one
-			mutes, mutesHint = s.name+": "+disableKey, s.fault("", "", "remove it").hint
+	for _, s := range l.sources.project {
+		if s.values[disableKey] == "true" { // whatever another says: the client may drop that one
+			mutes, mutesHint = s.name+": "+disableKey, s.removal()
 		}
 	}
-	if l.config.Supervisor.Provider == "" && paysByToken(l.dirs, l.sources, l.env, l.args) {
-		token = oauthVariable + " as the only login"
+	if name := l.config.Supervisor.Provider; name == "" || l.provider == l.config.Providers[name] {
+		kept, keptHint = l.sources.keptFromHooks(l.dirs, l.env, l.args)
 	}
 	for _, row := range []struct{ found, effect, hint string }{
 		{given("--bg", "--background", "--tmux"), elsewhere, switchOn},
@@ -233,7 +244,7 @@ func (l *launch) refuse() error {
 		{withoutUser, hookless, ""},
 		{mutes, hookless, mutesHint},
 		{json, "claude would end the turn, whatever a review says", "ask for the JSON in the prompt"},
-		{token, "claude would keep it from the reviewer", "log in, with /login in:\nclaude"},
+		{kept, "claude would keep it from the reviewer", keptHint},
 	} {
 		if row.found != "" {
 			return failure{code: 2, err: fmt.Errorf("--supervisor with %s: %s", row.found, row.effect), hint: row.hint}
@@ -244,13 +255,10 @@ func (l *launch) refuse() error {
 
 // checkReviewer returns why no reviewer could work in a session with the environment of the launch.
 func (l *launch) checkReviewer() error {
-	sources, reviewer := readSources(l.dirs, nil), l.config.Providers[l.config.Supervisor.Provider]
+	reviewer := l.config.Providers[l.config.Supervisor.Provider]
 	_, err := reviewerEnv(l.env, reviewer)
 	if err == nil {
-		err = errors.Join(providerConflicts(l.dirs, sources, l.dirs.env, reviewer, withoutReviewers)...)
-	}
-	if err == nil && (reviewer == nil || reviewer == l.provider) {
-		err = checkScrubbed(l.sources, l.env)
+		err = readSources(l.dirs, nil).conflict(l.dirs, l.dirs.env, reviewer, withoutReviewers)
 	}
 	if err != nil {
 		return fmt.Errorf("the reviewer: %w", err)
@@ -258,20 +266,49 @@ func (l *launch) checkReviewer() error {
 	return nil
 }
 
-// tryHooks has claude run ccc's hooks, unless a mark says that it did, which counts once: it goes, and the
-// SessionStart hook of the session, to which triedVariable names it, puts it back.
-func (l *launch) tryHooks() error {
-	mark := l.markFile()
-	if os.Remove(mark) != nil {
-		notice := func() { fmt.Fprintln(os.Stderr, "ccc:", say(tryingHooks)) }
-		if err := l.trial.run(untilSignal(), notice); err != nil {
-			return err
-		}
-		if l.markFile() != mark { // what was tried is not what is there now
+func (l *launch) checkPrompt() error {
+	source, _, err := supervisorPrompt(l.dirs.here, l.dirs.ccc)
+	if err != nil {
+		return withHint(err, fileHint(source, err))
+	}
+	return nil
+}
+
+// checkState returns why hooks can't write into the state directory, or to the log there.
+func (l *launch) checkState() error {
+	path := string(l.dirs.state)
+	err := syscall.Access(nearestThere(path), mayWrite)
+	if err == nil {
+		var log *os.File
+		path = l.dirs.state.logFile()
+		log, err = os.OpenFile(path, os.O_WRONLY|os.O_APPEND|syscall.O_NONBLOCK, 0)
+		if log.Close(); errors.Is(err, fs.ErrNotExist) {
 			return nil
 		}
 	}
-	l.env = setEnv(l.env, triedVariable, mark)
+	if err != nil {
+		return withHint(fmt.Errorf("writing to %s: %w", path, cmp.Or(errors.Unwrap(err), err)), fileHint(path, err))
+	}
+	return nil
+}
+
+// checkSettings returns why ccc's part can't be added to settings.json, where something of it is missing.
+func (l *launch) checkSettings() error {
+	self, path := l.dirs.hookPath(), l.dirs.settingsFile()
+	if goRunFolder().MatchString(self) {
+		err := fmt.Errorf("go run removes the program that the hooks would call, %s", self)
+		return withHint(err, "go install . && ccc --supervisor")
+	}
+	e, err := readSettings(l.dirs)
+	if err != nil {
+		return err
+	}
+	if e.install(l.config, self); !e.isChanged() {
+		return nil
+	}
+	if err := syscall.Access(nearestThere(filepath.Dir(followLinks(path))), mayWrite); err != nil {
+		return withHint(fmt.Errorf("adding ccc's part to %s: %w", path, err), fileHint(path, err))
+	}
 	return nil
 }
 
@@ -288,62 +325,4 @@ func (l *launch) addDirs() (added []string) {
 		isTaking = arg == "--add-dir" || isTaking && !isFlag
 	}
 	return added
-}
-
-// write writes the files that a supervised launch needs.
-func (l *launch) write() error {
-	if !l.supervisor {
-		return nil
-	}
-	d := l.dirs
-	err := d.state.create()
-	if err == nil {
-		err = d.state.sweep() // before the log is there: it may put that aside
-	}
-	if err == nil {
-		err = appendFile(d.state.logFile(), nil) // `tail -f` works at once
-	}
-	if err != nil {
-		return fmt.Errorf("preparing the state directory: %w", err)
-	}
-	return withUserFiles(d, l.install)
-}
-
-// announce prints what the user should know to stderr.
-func (l *launch) announce() {
-	d := l.dirs
-	if l.untried != nil {
-		err := fmt.Errorf("whether claude runs ccc's hooks could not be tried: %w", l.untried)
-		fmt.Fprintln(os.Stderr, "ccc: warning:", printable(err.Error()))
-	}
-	if l.supervisor {
-		log, output := d.state.logFile(), d.state.session("<session>").outputFile()
-		how := announcedOn
-		if l.config.Supervisor.Observe {
-			how = announcedObserve
-		}
-		fmt.Fprintln(os.Stderr, say(announcement, d.state, log, output, shellQuote(log))+say(how))
-		fmt.Fprint(os.Stderr, l.config.englishOffer(d))
-	}
-	if !slices.Contains([]string{"", "0", "1"}, l.dirs.env.get(supervisorVariable)) {
-		fmt.Fprintln(os.Stderr, "ccc: warning:", supervisorVariable,
-			"is set to neither 0 nor 1, and counts as 0: use 1, or --supervisor")
-	}
-}
-
-// install writes settings.json and ccc's files. The prompt is not written if the project has one of its own and
-// ccc's directory has none.
-func (l *launch) install(in *installation) error {
-	d := l.dirs
-	files := []keptFile{keptCommand(d)}
-	_, projectErr := os.Lstat(filepath.Join(d.here, promptName))
-	if _, globalErr := os.Lstat(d.promptFile()); projectErr != nil || globalErr == nil {
-		files = append(files, keptPrompt(d))
-	}
-	for _, file := range files {
-		if err := file.keep(d, in); err != nil {
-			return fmt.Errorf("creating %s: %w", file.path, err)
-		}
-	}
-	return installSettings(d, l.config, d.hookPath(), in)
 }

@@ -24,7 +24,7 @@ func (box *sandbox) plan(args ...string) (*launch, commandResult) {
 	}
 	d := dirs{env: env, self: box.program(), claude: claude, ccc: claude, here: box.work}
 	d.state = stateDir(filepath.Join(claude, "ccc"))
-	l := &launch{trial: trial{dirs: d}}
+	l := &launch{dirs: d}
 	var err error
 	l.config, err = loadConfig(l.dirs)
 	check(box.t, err)
@@ -99,8 +99,7 @@ func TestLaunch(t *testing.T) {
 		hooks  bool   // whether the launch is supervised
 	}{
 		{name: "normal", args: "-p hi", passed: "-p hi", env: "!CCC_SUPERVISOR= !CLAUDE_CODE_STOP_HOOK_BLOCK_CAP"},
-		{name: "odd_variable", args: "-p hi", vars: "CCC_SUPERVISOR=true", passed: "-p hi",
-			stderr: "ccc: warning: CCC_SUPERVISOR is set to neither 0 nor 1, and counts as 0"},
+		{name: "odd_variable", args: "-p hi", vars: "CCC_SUPERVISOR=true", passed: "-p hi", env: "!CCC_SUPERVISOR="},
 		{name: "separator", args: "-- -p fix", passed: "-p fix"},
 		{name: "separator_version", args: "-- --version", passed: "--version"},
 		{name: "separator_flag_is_claudes", args: "-- -p --supervisor hi", passed: "-p --supervisor hi", code: 1,
@@ -111,12 +110,12 @@ func TestLaunch(t *testing.T) {
 		{name: "provider", args: "kimi -p hi", config: config, passed: "-p hi",
 			env: "ANTHROPIC_MODEL=k2"},
 		{name: "unknown_provider", args: "kmi -p hi", config: config, code: 2,
-			stderr: `ccc: "kmi" is no subcommand (demo, log, |) and no provider (glm, kimi); |: ccc -- kmi` + "\n"},
+			stderr: `ccc: "kmi" is no provider (glm, kimi)|(demo, log, |: ccc -- kmi` + "\n"},
 		{name: "unset_variable", args: "--supervisor a", config: `{"providers":{"a":{"env":{"ANTHROPIC_AUTH_TOKEN":"${NO_SUCH_TOKEN}"}}}}`, code: 1,
 			stderr: "providers.a.env.ANTHROPIC_AUTH_TOKEN of ccc.json is ${NO_SUCH_TOKEN}, which is not set\n     read -r NO_SUCH_TOKEN; export NO_SUCH_TOKEN\n"},
 		{name: "unknown_word", args: "fix", code: 2, stderr: `"fix"|no provider (none; see ccc help config)|ccc -- fix`},
-		{name: "prompt_without_quotes", args: "--supervisor fix the bug", code: 2, stderr: `"fix" is no subcommand|a prompt needs quotes|: ccc -- fix` + "\n"},
-		{name: "subcommand_supervised", args: "--supervisor log -f", code: 2, stderr: `ccc: "log" is a subcommand, and has to stand first` + "\n"},
+		{name: "prompt_without_quotes", args: "--supervisor fix the bug", code: 2, stderr: `"fix" is no provider|a prompt needs quotes|: ccc -- fix` + "\n"},
+		{name: "subcommand_supervised", args: "--supervisor log -f", code: 2, stderr: `ccc: "log" is no provider|no subcommand in the first place (demo, log, `},
 		{name: "second_provider_is_claudes", args: "kimi glm -p", config: config,
 			passed: "glm -p"},
 		{name: "supervisor", args: "--supervisor -p hi", passed: "-p hi",
@@ -332,6 +331,19 @@ func TestLaunchPlaces(t *testing.T) {
 	}
 }
 
+// The last line of what a supervised launch says is how to watch it; with --print, where nothing is shown at the end,
+// how to ask for the verdict.
+func TestLaunchLastLine(t *testing.T) {
+	box := newFakeBox(t)
+	for line, want := range map[string]string{"-p hi": "ccc verdict", "--print hi": "ccc verdict", "-- --version": "ccc log -f"} {
+		got := box.run(30*time.Second, "", append([]string{"env", "LANG=en_US.UTF-8", "ccc", "--supervisor"}, strings.Fields(line)...)...)
+		lines := strings.Split(strings.TrimSpace(got.stderr), "\n")
+		if got.code != 0 || len(lines) != 6 || !strings.HasSuffix(lines[5], want) || strings.Count(got.stderr, "ccc ") != 1 {
+			t.Errorf("%s: %+v", line, got)
+		}
+	}
+}
+
 // What a command line asks for, split into ccc's part and claude's, and with which arguments claude is called.
 func TestLaunchParsed(t *testing.T) {
 	kimi, glm := &provider{name: "kimi"}, &provider{name: "glm"}
@@ -356,15 +368,16 @@ func TestLaunchParsed(t *testing.T) {
 		{"default", "", `"default" is gone in 3.0: without a name there is no provider`},
 		{"-p|--supervisor|x", "", behind},
 		{"kimi|-p|--supervisor", "", behind},
-		{"--supervisor|log", "", `"log" is a subcommand, and has to stand first`},
-		{"kimo", "", `"kimo" is no subcommand (` + strings.Join(subcommands, ", ") +
-			") and no provider (glm, kimi); a prompt needs quotes; to pass the word on to claude: ccc -- kimo"},
+		{"--supervisor|log", "", `"log" is no provider (glm, kimi) and no subcommand in the first place (` + strings.Join(subcommands, ", ") +
+			"); a prompt needs quotes; to pass the word on to claude: ccc -- log"},
+		{"kimo", "", `"kimo" is no provider (glm, kimi) and no subcommand in the first place (` + strings.Join(subcommands, ", ") +
+			"); a prompt needs quotes; to pass the word on to claude: ccc -- kimo"},
 		{"kimi|--supervisor|log", "", "supervisor=true provider=kimi command=log"},
 	} {
 		value, token, _ := strings.Cut(test.vars, " ")
 		env := environ{supervisorVariable + "=" + value, launchVariable + "=" + token}
 		config := &configuration{Providers: map[string]*provider{"kimi": kimi, "glm": glm}}
-		l := &launch{trial: trial{dirs: dirs{env: env, ccc: "/none"}}, config: config}
+		l := &launch{dirs: dirs{env: env, ccc: "/none"}, config: config}
 		err := l.parse(strings.FieldsFunc(test.line, func(r rune) bool { return r == '|' }))
 		name := ""
 		if l.provider != nil {
@@ -390,7 +403,7 @@ func TestLaunchAdded(t *testing.T) {
 		"--add-dir -- /a":              "",
 		"-p --add-dirs a":              "",
 	} {
-		l := &launch{trial: trial{dirs: dirs{here: "/h"}, args: strings.Fields(line)}}
+		l := &launch{dirs: dirs{here: "/h"}, args: strings.Fields(line)}
 		expectIs(t, line, strings.Join(l.addDirs(), " "), want)
 	}
 }
@@ -406,7 +419,7 @@ func TestLaunchPreparesState(t *testing.T) {
 		if got.code != 0 {
 			t.Errorf("%s: %+v", flag, got)
 		}
-		places := fmt.Sprintf(announcement.zh, d, d.logFile(), d.session("<session>").outputFile(), shellQuote(d.logFile()))
+		places := fmt.Sprintf(announcement.zh, d, d.logFile(), d.session("<session>").outputFile())
 		expectIs(t, flag+": it tells the places", strings.Contains(got.stderr, places), flag == "--supervisor")
 		entries, _ := os.ReadDir(string(d))
 		var names []string
@@ -426,7 +439,7 @@ func TestLaunchPreparesState(t *testing.T) {
 func TestLaunchUnprepared(t *testing.T) {
 	for damage, want := range map[string]string{
 		"mkdir -p ~/.claude/ccc/state.lock; touch -t 202001010000 ~/.claude/ccc/state.lock": "preparing the state directory: ",
-		"mkdir -p ~/.claude/ccc/hook-invocation.log":                                        "preparing the state directory: ",
+		"mkdir -p ~/.claude/ccc/hook-invocation.log":                                        "HOME/.claude/ccc/hook-invocation.log: is a directory",
 		"mkdir -p ~/.claude/commands/supervisor.md":                                         "creating HOME/.claude/commands/supervisor.md: ",
 		"mkdir -p ~/.claude/.ccc.lock":                                                      ".ccc.lock: is a directory",
 	} {
@@ -437,7 +450,7 @@ func TestLaunchUnprepared(t *testing.T) {
 		expectIs(t, damage+": settings.json", box.settings(), noFile)
 	}
 	box := newFakeBox(t)
-	box.write(".claude/ccc.json", 0o600, `{"providers":{"a":{"env":{"ANTHROPIC_BASE_URL":"https://a"}}}}`)
+	box.write(".claude/ccc.json", 0o600, `{"providers":{"a":{"env":{"ANTHROPIC_MODEL":"m"}}}}`)
 	for _, flag := range []string{"--bg", "--background"} {
 		got := box.run(30*time.Second, "", "ccc", "a", "--", flag, "x")
 		expectEnd(t, flag, got, 2, "", "not that of a\n     start it without --bg, or without a provider\n")

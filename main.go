@@ -32,8 +32,7 @@
 //
 //	config.go             ccc.json
 //	settings.go           what ccc writes into Claude Code's settings.json
-//	settings_sources.go   what Claude Code's settings have, from all their sources
-//	provider.go           the environment of a claude and its reviewer, and what would override a provider
+//	sources.go            what Claude Code's settings have, the environments of claude and its reviewer
 //
 // State:
 //
@@ -84,8 +83,8 @@
 // Commands:
 //
 //	demo.go               ccc demo
-//	trial.go              whether claude runs ccc's hooks: it is let run them once
-//	launch.go             ccc, ccc --supervisor
+//	launch.go             ccc, ccc --supervisor: the plan, and what is refused
+//	trial.go              a launch, carried out: write, try the hooks, become claude
 //	uninstall.go          ccc uninstall
 //	doctor.go             ccc doctor
 //	commands.go           the table of commands: their flags, their help

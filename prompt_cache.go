@@ -24,14 +24,14 @@ func sharesCache(
 
 // cacheEnv returns env, a launch's, with what lets reviews of the session use its prompt cache, if a key, a
 // token, a provider or a cloud pays for it and for its reviews. What the user has set stays.
-func cacheEnv(env []string, sources []settingsSource, args []string) []string {
-	isArgument := func(s settingsSource) bool { return s.name == argumentSource }
-	reviewers := slices.DeleteFunc(slices.Clone(sources), isArgument)
+func cacheEnv(env []string, session sources, args []string) []string {
+	reviewers := session
+	reviewers.argument = source{}                         // which a reviewer is not given
 	isKnown := givenFlag(args, "--setting-sources") == "" // else a source that pays here may not count there
-	if !isKnown || !paysByKey(sources, env, args) || !paysByKey(reviewers, env, args) {
+	if !isKnown || !session.areKeyed(env, args) || !reviewers.areKeyed(env, args) {
 		return env
 	}
-	switch valueIn(sources, env, "env."+attributionVariable) {
+	switch session.value(env, "env."+attributionVariable) {
 	case "":
 		return setEnv(env, attributionVariable, "0", cacheVariable, attributionLeftOut)
 	case "0":

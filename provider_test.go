@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -65,9 +64,9 @@ func TestProviderConflicts(t *testing.T) {
 		{"account_headers", account, `{"env":{"ANTHROPIC_CUSTOM_HEADERS":"X: SECRET"}}`, "env.ANTHROPIC_CUSTOM_HEADERS"},
 		{"console_login", account, `{"primaryApiKey":"SECRET"}`, "primaryApiKey"},
 		{"console_login_of_older_file", "../home/.claude/.config.json", `{"primaryApiKey":"SECRET"}`, "primaryApiKey"},
-		{"broken_account", account, `{"primaryApiKey":"SECRET",}`, "line 1, column 26"},
+		{"broken_account", account, `{"primaryApiKey":"SECRET",}`, "line 1, column 27"},
 		{"blank_file", project, "\ufeff \n", ""},
-		{"broken_file", local, `{"env":`, "line 1, column 8"},
+		{"broken_file", local, `{"env":`, "line 1, column 7"},
 		{"unreadable", user, "a directory", "read "},
 		{"null", project, "null", "line 1, column 1"},
 		{"no_object", project, `["SECRET"]`, "line 1, column 1"},
@@ -122,23 +121,35 @@ func TestProviderConflictsOfRepository(t *testing.T) {
 	}
 }
 
-// A provider that names no token gets no login either.
+// A provider with a URL names a token, in its variable or in a header: else Claude Code would send the user's login there.
+// It is refused, with the file, its key and both ways out, before anything is written.
 func TestProviderWithoutToken(t *testing.T) {
-	for env, want := range map[string][]string{
-		`"ANTHROPIC_BASE_URL":"https://a"`:                                                  {"none"},
-		`"ANTHROPIC_BASE_URL":"https://a","ANTHROPIC_AUTH_TOKEN":""`:                        {"none"},
-		`"ANTHROPIC_BASE_URL":"https://a","ANTHROPIC_AUTH_TOKEN":"t"`:                       {"t"},
-		`"ANTHROPIC_BASE_URL":"https://a","ANTHROPIC_API_KEY":"k"`:                          nil,
-		`"ANTHROPIC_BASE_URL":"https://a","ANTHROPIC_CUSTOM_HEADERS":"Authorization: mine"`: nil,
-		`"ANTHROPIC_BASE_URL":"https://a","ANTHROPIC_CUSTOM_HEADERS":"X-Api-Key: mine"`:     nil,
-		`"ANTHROPIC_BASE_URL":"https://a","ANTHROPIC_CUSTOM_HEADERS":"X-Team: mine"`:        {"none"},
-		`"ANTHROPIC_MODEL":"m"`: nil,
+	for env, isRefused := range map[string]bool{
+		`"ANTHROPIC_BASE_URL":"https://a"`:                                                         true,
+		`"ANTHROPIC_BASE_URL":"https://a","ANTHROPIC_AUTH_TOKEN":""`:                               true,
+		`"ANTHROPIC_BASE_URL":"https://a","ANTHROPIC_AUTH_TOKEN":"t"`:                              false,
+		`"ANTHROPIC_BASE_URL":"https://a","ANTHROPIC_API_KEY":"k"`:                                 true,
+		`"ANTHROPIC_BASE_URL":"https://a","ANTHROPIC_API_KEY":"k","ANTHROPIC_AUTH_TOKEN":"t"`:      false,
+		`"ANTHROPIC_BASE_URL":"https://a","ANTHROPIC_CUSTOM_HEADERS":"Authorization: mine"`:        false,
+		`"ANTHROPIC_BASE_URL":"https://a","ANTHROPIC_CUSTOM_HEADERS":"X-Team: a\nauthorization:k"`: false,
+		`"ANTHROPIC_BASE_URL":"https://a","ANTHROPIC_CUSTOM_HEADERS":"X-Api-Key: mine"`:            true,
+		`"ANTHROPIC_BASE_URL":"https://a","ANTHROPIC_CUSTOM_HEADERS":"X-Authorization: k"`:         true,
+		`"ANTHROPIC_MODEL":"m"`:   false,
+		`"ANTHROPIC_API_KEY":"k"`: false,
 	} {
-		box := newFakeBox(t)
-		box.write(".claude/ccc.json", 0o600, `{"providers":{"a":{"env":{`+env+`}}}}`)
-		l, got := box.plan("a", "-p", "hi")
-		if token := valuesOf(l.env, "ANTHROPIC_AUTH_TOKEN"); got.code != 0 || !slices.Equal(token, want) {
-			t.Errorf("%s: got %+v, the token is %q, want %q", env, got, token, want)
+		for _, config := range []string{`{"providers":{"a":{"env":{%s}}}}`, `{"supervisor":{"provider":"a"},"providers":{"a":{"env":{%s}}}}`} {
+			box := newFakeBox(t)
+			box.write(".claude/ccc.json", 0o600, fmt.Sprintf(config, env))
+			args := []string{"a", "-p", "hi"}
+			if strings.Contains(config, "supervisor") {
+				args = []string{"--supervisor", "-p", "hi"}
+			}
+			_, got := box.plan(args...)
+			if got.code != map[bool]int{true: 1}[isRefused] || isRefused && !strings.Contains(got.stderr,
+				box.home+"/.claude/ccc.json: providers.a.env has no ANTHROPIC_AUTH_TOKEN\n     leave ") {
+				t.Errorf("%s, %q: got %+v", env, args, got)
+			}
+			expectEqual(t, "the files", box.files(), []string{".claude/ccc.json"})
 		}
 	}
 }
@@ -172,7 +183,7 @@ func TestAttribution(t *testing.T) {
 		"key_allowed":         {env: "ANTHROPIC_API_KEY=" + key, account: allowed, want: []string{"0"}},
 		"key_not_allowed":     {env: "ANTHROPIC_API_KEY=" + key, account: `{"customApiKeyResponses":{"rejected":["x"]}}`},
 		"key_in_print_mode":   {env: "ANTHROPIC_API_KEY=" + key, args: []string{"-p"}, want: []string{"0"}},
-		"provider":            {provider: "a", config: `,"providers":{"a":{"env":{"ANTHROPIC_BASE_URL":"https://a"}}}`, want: []string{"0"}},
+		"provider":            {provider: "a", config: `,"providers":{"a":{"env":{"ANTHROPIC_BASE_URL":"https://a","ANTHROPIC_AUTH_TOKEN":"t"}}}`, want: []string{"0"}},
 		"provider_of_a_model": {provider: "a", config: `,"providers":{"a":{"env":{"ANTHROPIC_MODEL":"m"}}}`},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -214,33 +225,24 @@ func TestProviderOfReviewer(t *testing.T) {
 	box.write("../work/sub/x", 0o600, "")
 	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"provider":"b","model":"m"},"providers":{
 		"a":{"env":{"ANTHROPIC_BASE_URL":"https://a","ANTHROPIC_AUTH_TOKEN":"TOKEN-A"}},
-		"b":{"env":{"ANTHROPIC_BASE_URL":"https://b","ANTHROPIC_API_KEY":"${KEY_B}"}}}}`)
+		"b":{"env":{"ANTHROPIC_BASE_URL":"https://b","ANTHROPIC_AUTH_TOKEN":"${KEY_B}"}}}}`)
 	unset := box.run(10*time.Second, "", "ccc", "a", "--supervisor", "-p", "hi")
 	expectIs(t, "without its variable: the exit code", unset.code, 1)
 	expectIn(t, "without its variable: stderr", unset.stderr,
-		"the reviewer: providers.b.env.ANTHROPIC_API_KEY of ccc.json is ${KEY_B}")
+		"the reviewer: providers.b.env.ANTHROPIC_AUTH_TOKEN of ccc.json is ${KEY_B}")
 	box.vars = append(box.vars, "KEY_B=KEY-B")
 	box.run(30*time.Second, "", "ccc", "a", "--supervisor", "-p", "hi")
 	env := box.environment("reviewer-1")
-	expectIn(t, "the reviewer's environment", env, "\nANTHROPIC_BASE_URL=https://b\n", "\nANTHROPIC_API_KEY=KEY-B\n")
+	expectIn(t, "the reviewer's environment", env, "\nANTHROPIC_BASE_URL=https://b\n", "\nANTHROPIC_AUTH_TOKEN=KEY-B\n")
 	// The session may be older than what is in the files now.
 	box.reviews(allows(""))
 	box.inSession()
-	login := filepath.Join(box.home, ".claude/.credentials.json")
-	box.write(".claude/.credentials.json", 0o600, `{}`)
-	got := box.stop("")
-	expectIn(t, "beside a login", got.stderr,
-		"no review: "+box.home+"/.claude/ccc.json: providers.b.env.ANTHROPIC_API_KEY alone lets",
-		"name it ANTHROPIC_AUTH_TOKEN")
-	launched := box.run(10*time.Second, "", "ccc", "a", "--supervisor", "-p", "hi")
-	expectEnd(t, "a launch beside it", launched, 1, "", "ccc: the reviewer: "+box.home+"/.claude/ccc.json: providers.b.env.ANTHROPIC_API_KEY alone lets")
-	check(t, os.Remove(login))
 	box.write("../work/.claude/settings.json", 0o600, `{"apiKeyHelper":"echo SECRET"}`)
 	for _, dir := range []string{".", "sub"} { // they are the project's, wherever the agent's current directory is
 		got := box.run(10*time.Second, `{"session_id":"`+testSession+`","hook_event_name":"Stop"}`, "sh", "-c", "cd "+dir+" && exec ccc supervisor-hook")
 		expectIn(t, "in "+dir, got.stderr, "no review: settings override the provider b, or send it what is yours:\n     "+
 			filepath.Join(box.work, ".claude/settings.json")+": apiKeyHelper\n"+
-			"     leave out supervisor.provider of ccc.json, or --provider, or take that out there:\n")
+			"     leave out supervisor.provider of ccc.json, or --provider, or change that there:\n")
 		expectIs(t, "in "+dir+": another reviewer's environment", box.environment("reviewer-2"), "")
 	}
 	expectNotIn(t, "the reviewer's environment", env, "TOKEN-A")
@@ -372,11 +374,10 @@ func TestProviderOwnThings(t *testing.T) {
 		{name: "helper_on_the_command_line", provider: withToken, args: []string{"--settings", `{"apiKeyHelper":"echo x"}`}, names: "--settings: apiKeyHelper"},
 		{name: "key_on_the_command_line", provider: withToken, args: []string{`--settings={"env":{"ANTHROPIC_API_KEY":"mine"}}`}, names: "--settings: env.ANTHROPIC_API_KEY"},
 		{name: "harmless_settings", provider: withToken, args: []string{"--settings", `{"model":"opus"}`}},
-		{name: "key_beside_a_login", provider: withKey, login: true, names: "providers.x.env.ANTHROPIC_API_KEY"},
-		{name: "key_beside_a_console_login", provider: withKey, file: ".claude.json", content: `{"primaryApiKey":"mine"}`},
+		{name: "key_beside_a_login", provider: withKey, login: true, names: "ccc.json: providers.x.env has no ANTHROPIC_AUTH_TOKEN"},
+		{name: "key_beside_a_console_login", provider: withKey, file: ".claude.json", content: `{"primaryApiKey":"mine"}`, names: "primaryApiKey"},
 		{name: "token_beside_a_console_login", provider: withToken, file: ".claude.json", content: `{"primaryApiKey":"mine"}`, names: "primaryApiKey"},
-		{name: "key_printed", provider: withKey, login: true, args: []string{"-p"}, names: "providers.x.env.ANTHROPIC_API_KEY"},
-		{name: "key_without_login", provider: withKey},
+		{name: "key_printed", provider: withKey, args: []string{"-p"}, names: "ccc.json: providers.x.env has no ANTHROPIC_AUTH_TOKEN"},
 		{name: "model_beside_a_login", provider: withModel, login: true},
 	}
 	for _, test := range tests {
@@ -450,7 +451,7 @@ func TestProviderVariables(t *testing.T) {
 	} {
 		expectIs(t, variable, isAPIVariable(variable), want)
 	}
-	for value, want := range map[envText]string{
+	for value, want := range map[string]string{
 		"${A}":   "A",
 		"${a_1}": "a_1",
 		"${}":    "",
@@ -464,9 +465,9 @@ func TestProviderVariables(t *testing.T) {
 		"":       "",
 	} {
 		name, ok := variableIn(value)
-		expectIs(t, "a variable is named in "+string(value), ok, want != "")
+		expectIs(t, "a variable is named in "+value, ok, want != "")
 		if ok {
-			expectIs(t, "the variable in "+string(value), name, want)
+			expectIs(t, "the variable in "+value, name, want)
 		}
 	}
 }
@@ -483,7 +484,7 @@ func TestProviderEnvironments(t *testing.T) {
 	expect("one that the user left out", withoutCacheVariables([]string{"A=1", line, cacheVariable + "=1"}), "A=1 "+line)
 	expect("no line", withoutCacheVariables([]string{"A=1"}), "A=1")
 
-	p := &provider{name: "b", Env: map[string]envText{"ANTHROPIC_AUTH_TOKEN": "${TOKEN}", "X": "${SAME}", "Y": "${UNSET}", "Z": "plain"}}
+	p := &provider{name: "b", Env: map[string]string{"ANTHROPIC_AUTH_TOKEN": "${TOKEN}", "X": "${SAME}", "Y": "${UNSET}", "Z": "plain"}}
 	hook := []string{"A=1", "CLAUDECODE=1", "CLAUDE_CODE_ENTRYPOINT=cli", "CLAUDE_CODE_CHILD_SESSION=1", sessionVariable + "=s", "CLAUDE_CODE_MESSAGING_X=1",
 		"TOKEN=t", "SAME=1", "UNSET=u", "ANTHROPIC_MODEL=m", line, cacheVariable + "=line", providerVariable + "=a"}
 	got, err := reviewerEnv(hook, nil)
@@ -495,45 +496,45 @@ func TestProviderEnvironments(t *testing.T) {
 	if got, err := reviewerEnv(hook[:3], p); got != nil || err == nil || !strings.Contains(err.Error(), "which is not set") {
 		t.Errorf("without its token: %q, %v", got, err)
 	}
-	values, err := (&provider{name: "a", Env: map[string]envText{"A": "${B}", "C": "", "D": "d"}}).values([]string{"A=1", "B=2"})
+	values, err := (&provider{name: "a", Env: map[string]string{"A": "${B}", "C": "", "D": "d"}}).values([]string{"A=1", "B=2"})
 	check(t, err)
 	expectIs(t, "the values", fmt.Sprint(values), "map[A:2 C: D:d]")
-	_, err = (&provider{name: "a", Env: map[string]envText{"A": "${B}"}}).values([]string{"A=1", "B="})
+	_, err = (&provider{name: "a", Env: map[string]string{"A": "${B}"}}).values([]string{"A=1", "B="})
 	expectIs(t, "what is missing", fmt.Sprint(err), "providers.a.env.A of ccc.json is ${B}, which is not set\n     read -r B; export B")
 }
 
 // What pays for a session.
 func TestProviderPays(t *testing.T) {
 	const key = "sk-ant-0123456789-0123456789-0123456789"
-	source := func(values ...string) []settingsSource {
-		s := settingsSource{values: map[string]string{}}
+	account := func(values ...string) sources {
+		s := source{values: map[string]string{}}
 		for i := 0; i < len(values); i += 2 {
 			s.values[values[i]] = values[i+1]
 		}
-		return []settingsSource{s, {}}
+		return sources{account: s}
 	}
 	for name, test := range map[string]struct {
-		sources []settingsSource
+		sources sources
 		env     []string
 		args    string
 		want    bool
 	}{
-		"a login":                 {source(), nil, "", false},
-		"a token":                 {source(), []string{"ANTHROPIC_AUTH_TOKEN=t"}, "", true},
-		"a helper":                {source(helperKey, "x"), nil, "", true},
-		"no helper":               {source(helperKey, ""), nil, "", false},
-		"a cloud":                 {source(), []string{"CLAUDE_CODE_USE_FOUNDRY=1"}, "", true},
-		"a cloud of settings":     {source("env.CLAUDE_CODE_USE_VERTEX", "true"), nil, "", true},
-		"a cloud switched off":    {source("env.CLAUDE_CODE_USE_VERTEX", "0"), []string{"CLAUDE_CODE_USE_VERTEX=1"}, "", false},
-		"a key":                   {source(), []string{"ANTHROPIC_API_KEY=" + key}, "", false},
-		"a key with --print":      {source(), []string{"ANTHROPIC_API_KEY=" + key}, "--print x", true},
-		"a key with -p":           {source(), []string{"ANTHROPIC_API_KEY=" + key}, "-p", true},
-		"a key behind --":         {source(), []string{"ANTHROPIC_API_KEY=" + key}, "-- -p", false},
-		"a key that is allowed":   {source("allowed."+key[len(key)-20:], "true"), []string{"ANTHROPIC_API_KEY=" + key}, "", true},
-		"no key with -p":          {source(), nil, "-p", false},
-		"another that is allowed": {source("allowed.other", "true"), []string{"ANTHROPIC_API_KEY=" + key}, "", false},
+		"a login":                 {account(), nil, "", false},
+		"a token":                 {account(), []string{"ANTHROPIC_AUTH_TOKEN=t"}, "", true},
+		"a helper":                {account(helperKey, "x"), nil, "", true},
+		"no helper":               {account(helperKey, ""), nil, "", false},
+		"a cloud":                 {account(), []string{"CLAUDE_CODE_USE_FOUNDRY=1"}, "", true},
+		"a cloud of settings":     {account("env.CLAUDE_CODE_USE_VERTEX", "true"), nil, "", true},
+		"a cloud switched off":    {account("env.CLAUDE_CODE_USE_VERTEX", "0"), []string{"CLAUDE_CODE_USE_VERTEX=1"}, "", false},
+		"a key":                   {account(), []string{"ANTHROPIC_API_KEY=" + key}, "", false},
+		"a key with --print":      {account(), []string{"ANTHROPIC_API_KEY=" + key}, "--print x", true},
+		"a key with -p":           {account(), []string{"ANTHROPIC_API_KEY=" + key}, "-p", true},
+		"a key behind --":         {account(), []string{"ANTHROPIC_API_KEY=" + key}, "-- -p", false},
+		"a key that is allowed":   {account("allowed."+key[len(key)-20:], "true"), []string{"ANTHROPIC_API_KEY=" + key}, "", true},
+		"no key with -p":          {account(), nil, "-p", false},
+		"another that is allowed": {account("allowed.other", "true"), []string{"ANTHROPIC_API_KEY=" + key}, "", false},
 	} {
-		expectIs(t, name, paysByKey(test.sources, test.env, strings.Fields(test.args)), test.want)
+		expectIs(t, name, test.sources.areKeyed(test.env, strings.Fields(test.args)), test.want)
 	}
 	for value, want := range map[string]bool{"1": true, "true": true, " Yes ": true, "ON": true, "0": false, "": false, "2": false, "off": false} {
 		expectIs(t, value, isTrue(value), want)
@@ -545,87 +546,47 @@ func TestProviderPays(t *testing.T) {
 func TestProviderConflictsNamed(t *testing.T) {
 	d := dirs{claude: t.TempDir()}
 	d.ccc = d.claude
-	p := &provider{name: "kimi", Env: map[string]envText{urlVariable: "https://k", tokenVariable: "t", "EMPTY": ""}}
-	conflicts := func(p *provider, sources ...settingsSource) string {
-		err := errors.Join(providerConflicts(d, append([]settingsSource{{name: "account"}}, sources...), nil, p, "go without it")...)
+	p := &provider{name: "kimi", Env: map[string]string{urlVariable: "https://k", tokenVariable: "t", "EMPTY": ""}}
+	conflicts := func(p *provider, list ...source) string {
+		s := sources{account: source{name: "account"}, project: list}
+		for i, one := range list {
+			if one.name == argumentSource { // with what stands before it, and what behind
+				s.project, s.argument, s.managed = list[:i], one, list[i+1:]
+			}
+		}
+		err := s.conflict(d, nil, p, "go without it")
 		if err == nil {
 			return ""
 		}
 		return fmt.Sprint(failureOf(err).code, " ", err)
 	}
-	source := func(name, key, value string) settingsSource {
-		return settingsSource{name: name, values: map[string]string{key: value}}
+	one := func(name, key, value string) source {
+		return source{name: name, values: map[string]string{key: value}}
 	}
 	const overrides = "1 settings override the provider kimi, or send it what is yours:"
-	expectIs(t, "no provider", conflicts(nil, source("a", "env."+urlVariable, "other")), "")
-	expectIs(t, "nothing", conflicts(p, settingsSource{name: "a"}, source("b", "env."+urlVariable, "https://k"),
-		source("c", "env.OTHER", "x"), source("d", "env.EMPTY", ""), source("e", helperKey, ""),
-		source("f", urlVariable, "x"), source("g", primaryKey, "x")), "")
+	expectIs(t, "no provider", conflicts(nil, one("a", "env."+urlVariable, "other")), "")
+	expectIs(t, "nothing", conflicts(p, source{name: "a"}, one("b", "env."+urlVariable, "https://k"),
+		one("c", "env.OTHER", "x"), one("d", "env.EMPTY", ""), one("e", helperKey, ""),
+		one("f", urlVariable, "x"), one("g", primaryKey, "x")), "")
 	expectIs(t, "others", conflicts(p,
-		settingsSource{name: "a", values: map[string]string{"env." + urlVariable: "https://x", "env.ANTHROPIC_MODEL": "", "env.OTHER": "x"}},
-		source("b c", "env.EMPTY", "x"), settingsSource{name: "d", values: map[string]string{helperKey: "x"}},
-		source(argumentSource, helperKey, "x"), settingsSource{name: "e", err: errNoGit}),
+		source{name: "a", values: map[string]string{"env." + urlVariable: "https://x", "env.ANTHROPIC_MODEL": "", "env.OTHER": "x"}},
+		one("b c", "env.EMPTY", "x"), source{name: "d", values: map[string]string{helperKey: "x"}},
+		one(argumentSource, helperKey, "x"), source{name: "e", err: errNoGit}),
 		overrides+"\n     a: env.ANTHROPIC_BASE_URL, env.ANTHROPIC_MODEL\n     b c: env.EMPTY\n     d: apiKeyHelper"+
 			"\n     --settings: apiKeyHelper\n     e: "+errNoGit.Error()+
-			"\n     go without it, or take that out there:\n     ${EDITOR:-vi} a 'b c' d e")
-	expectIs(t, "an argument", conflicts(p, source(argumentSource, helperKey, "x")),
-		overrides+"\n     --settings: apiKeyHelper\n     go without it, or take that out there")
-	unset := &provider{name: "a", Env: map[string]envText{"A": "${NO_SUCH}"}}
-	expectIs(t, "a variable that is not set", conflicts(unset, source("d", helperKey, "x")),
+			"\n     go without it, or change that there:\n     ${EDITOR:-vi} a 'b c' d e")
+	expectIs(t, "an argument", conflicts(p, one(argumentSource, helperKey, "x")),
+		overrides+"\n     --settings: apiKeyHelper\n     go without it, or change that there")
+	unset := &provider{name: "a", Env: map[string]string{"A": "${NO_SUCH}"}}
+	expectIs(t, "a variable that is not set", conflicts(unset, one("d", helperKey, "x")),
 		"1 providers.a.env.A of ccc.json is ${NO_SUCH}, which is not set\n     read -r NO_SUCH; export NO_SUCH")
-}
-
-// A provider is sent no login: one with a URL names a token, in the variable or in a header, where Claude Code has a login.
-func TestProviderBesideLogin(t *testing.T) {
-	d := dirs{claude: t.TempDir()}
-	d.ccc = d.claude
-	const renamed = " alone lets Claude Code send your login there, too"
-	console := settingsSource{name: "account", values: map[string]string{primaryKey: "mine"}}
-	for env, test := range map[string]struct{ login, console string }{ // what is named beside a login, beside a Console's key
-		urlVariable:                                                            {"", primaryKey},
-		urlVariable + " " + tokenVariable:                                      {"", primaryKey},
-		urlVariable + " " + keyVariable:                                        {keyVariable + renamed, ""},
-		urlVariable + " " + keyVariable + " " + tokenVariable:                  {"", ""},
-		urlVariable + " " + headersVariable + "=x-api-key:k":                   {headersVariable + renamed, primaryKey},
-		urlVariable + " " + headersVariable + "=X-Team:a\nApi-Key:k":           {headersVariable + renamed, primaryKey},
-		urlVariable + " " + headersVariable + "=X-Authorization:k\nx-api-key:": {headersVariable + renamed, primaryKey},
-		urlVariable + " " + headersVariable + "=X-Team:a":                      {"", primaryKey},
-		urlVariable + " " + headersVariable + "=authorization:k":               {"", primaryKey},
-		urlVariable + " " + headersVariable + "=x-api-key:k\nAuthorization:k":  {"", primaryKey},
-		urlVariable + " " + headersVariable + "=x-api-key:k " + tokenVariable:  {"", primaryKey},
-		"ANTHROPIC_MODEL " + keyVariable:                                       {"", ""},
-	} {
-		p := &provider{name: "kimi", Env: map[string]envText{}}
-		for _, variable := range strings.Split(env, " ") {
-			name, value, _ := strings.Cut(variable, "=")
-			p.Env[name] = envText(cmp.Or(value, "v"))
-		}
-		expect := func(beside string, source settingsSource, want string) {
-			t.Helper()
-			err := errors.Join(providerConflicts(d, []settingsSource{source}, nil, p, "go without it")...)
-			if (err != nil) != (want != "") || err != nil && !strings.Contains(err.Error(), want) {
-				t.Errorf("%q beside %s: %v, want %q", env, beside, err, want)
-			}
-		}
-		if os.Remove(filepath.Join(d.claude, ".credentials.json")); !hasLogin(d) { // on macOS it is not known
-			expect("nothing", settingsSource{}, "")
-			expect("the key of a Console login", console, test.console)
-		}
-		check(t, os.WriteFile(filepath.Join(d.claude, ".credentials.json"), nil, 0o600))
-		expect("a login", settingsSource{}, test.login)
-		if err := errors.Join(providerConflicts(d, []settingsSource{{}}, nil, p, "")...); err != nil &&
-			!strings.HasSuffix(err.Error(), "\n     name it ANTHROPIC_AUTH_TOKEN, or add Authorization to "+
-				"ANTHROPIC_CUSTOM_HEADERS:\n     ${EDITOR:-vi} "+d.configFile()) {
-			t.Error(err)
-		}
-	}
 }
 
 // A launch whose key Claude Code would keep from the reviewer is refused; one whose reviewer has another key
 // is not.
 func TestProviderScrubbed(t *testing.T) {
 	const scrub, key, refused = "CLAUDE_CODE_SUBPROCESS_ENV_SCRUB=1", "ANTHROPIC_API_KEY=k",
-		"ccc: the reviewer: CLAUDE_CODE_SUBPROCESS_ENV_SCRUB is set, so claude would keep %s from it\n" +
+		"ccc: --supervisor with %s and CLAUDE_CODE_SUBPROCESS_ENV_SCRUB: claude would keep it from the reviewer\n" +
 			"     set CLAUDE_CODE_SUBPROCESS_ENV_SCRUB to 0\n"
 	const providers = `"providers":{"a":{"env":{"ANTHROPIC_AUTH_TOKEN":"t"}},` +
 		`"b":{"env":{"ANTHROPIC_AUTH_TOKEN":"u"}}}}`
@@ -654,7 +615,7 @@ func TestProviderScrubbed(t *testing.T) {
 		got := box.run(60*time.Second, "", strings.Fields("ccc --supervisor "+named+" -p hi")...)
 		if test.without == "" {
 			expectIs(t, name+": "+got.stderr, got.code, 0)
-		} else if got.code != 1 || got.stderr != fmt.Sprintf(refused, test.without) {
+		} else if got.code != 2 || got.stderr != fmt.Sprintf(refused, test.without) {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}
@@ -662,9 +623,9 @@ func TestProviderScrubbed(t *testing.T) {
 
 // Of what settings say the last source counts, then the environment; .claude.json lies beside the directory, or in one that a variable names.
 func TestProviderSources(t *testing.T) {
-	sources := []settingsSource{{values: map[string]string{"env.A": "1", "k": "1"}}, {values: map[string]string{"env.A": "2"}}, {}}
+	said := sources{user: source{values: map[string]string{"env.A": "1", "k": "1"}}, project: []source{{values: map[string]string{"env.A": "2"}}, {}}}
 	for key, want := range map[string]string{"env.A": "2", "k": "1", "env.B": "b", "none": ""} {
-		expectIs(t, key, valueIn(sources, []string{"A=env", "B=b", "k=env"}, key), want)
+		expectIs(t, key, said.value([]string{"A=env", "B=b", "k=env"}, key), want)
 	}
 	home := t.TempDir()
 	d := dirs{claude: filepath.Join(home, ".claude")}
@@ -675,7 +636,7 @@ func TestProviderSources(t *testing.T) {
 	expect := func(what, dir, want string) {
 		t.Helper()
 		d.env = environ{claudeDirVariable + "=" + dir}
-		expectIs(t, what, accountSource(d).values[primaryKey], want)
+		expectIs(t, what, readAccount(d).values[primaryKey], want)
 	}
 	write(".claude.json", "beside")
 	write(".claude/.claude.json", "inside")
@@ -685,7 +646,7 @@ func TestProviderSources(t *testing.T) {
 	expect("the older name", "", "older")
 	expect("the older name with the variable", d.claude, "older")
 	check(t, os.WriteFile(filepath.Join(d.claude, ".config.json"), []byte("{"), 0o600))
-	if s := accountSource(d); s.err == nil || !strings.HasSuffix(s.name, ".config.json") {
+	if s := readAccount(d); s.err == nil || !strings.HasSuffix(s.name, ".config.json") {
 		t.Errorf("the older one, broken: %+v", s)
 	}
 	for text, want := range map[string]string{`{"apiKeyHelper":{"a":1}}`: `{"a":1}`, `{"apiKeyHelper":"x"}`: "x", `{"apiKeyHelper":null}`: "", `{}`: ""} {
@@ -698,17 +659,13 @@ func TestProviderSources(t *testing.T) {
 		"null": noObject,
 		"[]":   noObject,
 		`"x"`:  noObject,
-		"{":    "line 1, column 2: it ends too early: a }, a ] or a \" is missing",
+		"{":    "line 1, column 1: unexpected end of JSON input",
 	} {
 		s := sourceOf("s", []byte(text), nil)
 		expectIs(t, text, fmt.Sprint(s.err, len(s.values)), want+" 0")
 	}
 	expectIs(t, "an error", sourceOf("s", []byte("{}"), errNoGit).err, error(errNoGit))
-	s := sourceOf("s", []byte(`{"disableAllHooks":null,"allowManagedHooksOnly": true,"apiKeyHelper":1,`+
+	s := sourceOf("s", []byte(`{"disableAllHooks": true,"apiKeyHelper":1,`+
 		`"env":{"A":1,"B":"b"},"customApiKeyResponses":{"approved":["x"],"rejected":["y"]}}`), nil)
-	expectIs(t, "what it says", fmt.Sprint(s.values), "map[allowManagedHooksOnly:true allowed.x:true apiKeyHelper:1 env.A:1 env.B:b]")
-	f := s.fault("env.A", "is odd", "remove it")
-	expectIs(t, "a fault of a file", fmt.Sprint(f.code, f.err, f.hint), "1 s: env.A is oddremove it:\n${EDITOR:-vi} s")
-	f = settingsSource{name: argumentSource}.fault("env.A", "is odd", "remove it")
-	expectIs(t, "a fault of an argument", fmt.Sprint(f.code, f.err, f.hint), "2 --settings: env.A is oddremove it")
+	expectIs(t, "what it says", fmt.Sprint(s.values), "map[allowed.x:true apiKeyHelper:1 disableAllHooks:true env.A:1 env.B:b]")
 }

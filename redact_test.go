@@ -149,7 +149,7 @@ func TestSecretValues(t *testing.T) {
 	config, err := parseConfig([]byte(`{"providers":{"kimi":{"env":{"ANTHROPIC_AUTH_TOKEN":"${MOONSHOT}","ANTHROPIC_MODEL":"model-2026"}},
 		"b":{"env":{"ANTHROPIC_API_KEY":"of-b-1234"}},"c":{"env":{"ANTHROPIC_CUSTOM_HEADERS":"X-Name: a\nAuthorization: Bearer of-c-1234\n"}}}}`))
 	check(t, err)
-	redact = newRedactor(config.withTokens([]string{"MOONSHOT=moon-1234", "OTHER=other-1234"}))
+	redact = newRedactor(append(config.variables([]string{"MOONSHOT=moon-1234"}), "OTHER=other-1234"))
 	expectIs(t, "what the providers set", redact("moon-1234 model-2026 of-b-1234 other-1234 Bearer of-c-1234 ${MOONSHOT}"), "*** model-2026 *** other-1234 Bearer *** ${MOONSHOT}")
 }
 

@@ -362,8 +362,7 @@ func (s *supervision) environment() ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	sources := readSources(s.dirs, nil)
-	return reviewers, errors.Join(providerConflicts(s.dirs, sources, env, p, withoutReviewers)...)
+	return reviewers, readSources(s.dirs, nil).conflict(s.dirs, env, p, withoutReviewers)
 }
 
 // offerCopy adds to the request how to run commands in a throw-away copy, with the ccc at that path, or why
@@ -379,17 +378,10 @@ func (r *reviewRequest) offerCopy(ctx context.Context, c *reviewerCall, ccc stri
 	r.tryCommand = shellQuote(ccc) + " " + trySubcommand
 }
 
-// patience returns how long a review of the event may take, and the error of one that takes longer. Claude
-// Code ends the hook at the timeout that a launch wrote into settings.json, even if ccc.json has a longer one
-// by now.
-func (s *supervision) patience(event string) (timeout time.Duration, late error) {
-	seconds, why := s.config.Supervisor.TimeoutSeconds, say(timeLimit)
-	installed, _ := findHooks(s.dirs) // without settings.json there is no timeout
-	most := int(installed.timeouts[event].Seconds())
-	if s.dirs.inSession() && most > 0 && seconds+endingTime > most {
-		seconds, why = max(most-endingTime, 1), say(timeLimitOfHook, most)
-	}
-	return time.Duration(seconds) * time.Second, errors.New(say(noVerdictWithin, seconds, why))
+// patience returns how long a review may take, and the error of one that takes longer.
+func (s *supervision) patience() (timeout time.Duration, late error) {
+	seconds := s.config.Supervisor.TimeoutSeconds
+	return time.Duration(seconds) * time.Second, errors.New(say(noVerdictWithin, seconds))
 }
 
 // untilEnded returns a context that ends after timeout, with late as its cause, or when nobody listens.

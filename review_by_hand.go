@@ -41,7 +41,7 @@ func reviewNow(c *invocation, d dirs) (err error) {
 	request.transcript = stored.path
 	r.Waiting = request.isWaiting()
 	s.announce(stored, request)
-	timeout, late := s.patience("")
+	timeout, late := s.patience()
 	ctx, cancel := s.untilEnded(timeout, late)
 	defer cancel()
 	ended := s.review(ctx, r, request).redacted()
@@ -156,7 +156,7 @@ func (s *supervision) providerByHand(flag, model string) (name string, err error
 	name = cmp.Or(flag, s.config.Supervisor.Provider, s.state.Provider)
 	switch {
 	case name == "" && model != "" && !strings.Contains(model, "claude"):
-		if url := valueIn(readSources(s.dirs, nil), s.dirs.env, "env."+urlVariable); url == "" {
+		if url := readSources(s.dirs, nil).value(s.dirs.env, "env."+urlVariable); url == "" {
 			const unknown = "review: the session has run with %s, and no provider of it is on record"
 			err := fmt.Errorf(unknown, printable(model))
 			return "", withHint(err, "ccc review --provider NAME, with a name of "+s.dirs.configFile())

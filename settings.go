@@ -102,7 +102,7 @@ func readSettings(d dirs) (*settingsEditor, error) {
 	path := d.settingsFile()
 	text, err := readUserFile(path)
 	if err != nil {
-		return nil, err
+		return nil, withHint(err, fileHint(path, err))
 	}
 	e, err := editSettings(text)
 	if err != nil {
@@ -266,9 +266,8 @@ func installSettings(d dirs, c *configuration, self string, in *installation) er
 
 // installedHooks describes ccc's entries in settings.json.
 type installedHooks struct {
-	programs []string                 // those that the entries call
-	missing  []string                 // the events that lack the wanted entry
-	timeouts map[string]time.Duration // by event, 0 for none
+	programs []string // those that the entries call
+	missing  []string // the events that lack the wanted entry
 }
 
 // findHooks reads ccc's entries from settings.json. It refuses what editSettings does.
@@ -277,15 +276,11 @@ func findHooks(d dirs) (installed installedHooks, err error) {
 	if err != nil {
 		return installed, err
 	}
-	installed.timeouts = map[string]time.Duration{}
 	for _, wanted := range wantedHooks("", 0) {
 		hasWanted := false
 		for _, call := range e.ownEntries(wanted.event, d.hookPath()) {
 			hasWanted = hasWanted || call.matcher == wanted.Matcher
 			installed.programs = append(installed.programs, call.program)
-			var limits struct{ Timeout float64 }
-			_ = json.Unmarshal([]byte(call.value.raw), &limits) // a timeout that is no number is no limit
-			installed.timeouts[wanted.event] = time.Duration(limits.Timeout * float64(time.Second))
 		}
 		if !hasWanted {
 			installed.missing = append(installed.missing, wanted.event)

@@ -92,8 +92,8 @@ func TestSettingsHooks(t *testing.T) {
 
 func TestSettingsRefused(t *testing.T) {
 	for text, want := range map[string]string{
-		"{\n  \"a\": 1,\n}":     "line 2, column 9: ",
-		"{\n  \"a\": ":          "line 2, column 8: ",
+		"{\n  \"a\": 1,\n}":     "line 3, column 1: ",
+		"{\n  \"a\": ":          "line 2, column 7: ",
 		"{}\n{}":                "line 2, column 1: ",
 		"// mine\n{}":           "line 1, column 1: ",
 		"[]":                    "line 1, column 1: the file is not an object",
@@ -569,8 +569,8 @@ func TestUninstallStopped(t *testing.T) {
 		damage          func(*sandbox)
 		command, stderr string
 	}{
-		{broken, "uninstall --purge", "settings.json: line 2, column 14: a comma too many"},
-		{broken, "--supervisor -p x", "settings.json: line 2, column 14: a comma too many"},
+		{broken, "uninstall --purge", "settings.json: line 3, column 1: "},
+		{broken, "--supervisor -p x", "settings.json: line 3, column 1: "},
 		{unreadable, "uninstall", ".ccc-installed.json"},
 		{unreadable, "--supervisor -p x", ".ccc-installed.json"},
 	} {
@@ -703,33 +703,14 @@ func FuzzUninstall(f *testing.F) {
 	})
 }
 
-// Claude Code ends the hook at the timeout in settings.json. Where timeout_seconds was raised since the launch, the
-// review is given up before, and the user is told why.
-func TestHooksTimeoutInSettings(t *testing.T) {
-	box := newHookBox(t)
-	box.prepare()
-	box.setSettings(strings.ReplaceAll(box.settings(), `"timeout": 600`, `"timeout": 70e-1`))
-	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"timeout_seconds":1800}}`)
-	box.vars = append(box.vars, "CLAUDE_PROJECT_DIR="+box.work, "CCC_SUPERVISOR=1")
-	box.reviews(fakeReview{runs("sleep 100")})
-	const why = "在 2 秒内没有给出判定：settings.json 规定 hook 最多运行 7 秒"
-	got := box.stop("")
-	if got.code != 0 || !strings.Contains(got.stdout, why) || got.took > 6*time.Second {
-		t.Errorf("got %+v", got)
-	}
-	if r := endsOf(box.timeline(testSession)); len(r) != 1 || r[0].Verdict != verdictFailed || !strings.Contains(r[0].Error, why) {
-		t.Errorf("timeline %+v", r)
-	}
-}
-
 // Whether a source of settings allows a key, and which of a flag's values is the last.
 func TestSettingsSource(t *testing.T) {
 	key := "sk-" + strings.Repeat("a", 10) + strings.Repeat("b", 20)
 	for allowed, want := range map[string]bool{key[len(key)-20:]: true, key[len(key)-19:]: false, key: false} {
-		expectIs(t, allowed, settingsSource{values: map[string]string{"allowed." + allowed: "true"}}.allows(key), want)
+		expectIs(t, allowed, source{values: map[string]string{"allowed." + allowed: "true"}}.allows(key), want)
 	}
 	for _, short := range []string{"k", strings.Repeat("k", 20)} {
-		expectIs(t, short, settingsSource{values: map[string]string{"allowed." + short: "true"}}.allows(short), true)
+		expectIs(t, short, source{values: map[string]string{"allowed." + short: "true"}}.allows(short), true)
 	}
 	if runtime.GOOS == "linux" {
 		expectIs(t, "the administrator's file", managedSettings, "/etc/claude-code/managed-settings.json")
@@ -752,29 +733,20 @@ func TestSettingsSource(t *testing.T) {
 	}
 }
 
-// Where the entries are ccc's, findHooks tells what they call, when they are ended and which events lack theirs.
+// Where the entries are ccc's, findHooks tells what they call and which events lack theirs.
 func TestSettingsFound(t *testing.T) {
 	d := dirs{claude: t.TempDir(), self: "/bin/ccc"}
 	t.Setenv("PATH", "")
 	changed := func(old, new string) string { return strings.Replace(complete, old, new, 1) }
 	const four = "/bin/ccc /bin/ccc /bin/ccc /bin/ccc"
-	const usual = "PreToolUse:10m0s SessionStart:10s Stop:10m0s UserPromptSubmit:10s"
-	for name, test := range map[string]struct{ text, programs, missing, timeouts string }{
-		"no file":  {noFile, "", "Stop PreToolUse UserPromptSubmit SessionStart", ""},
-		"no hooks": {"{}", "", "Stop PreToolUse UserPromptSubmit SessionStart", ""},
-		"all":      {complete, four, "", usual},
-		"of another tool": {changed("AskUserQuestion", "Bash"),
-			four, "PreToolUse", usual},
-		"ended after half a second": {changed(`"timeout":600`, `"timeout":0.5`),
-			four, "", strings.Replace(usual, "Stop:10m0s", "Stop:500ms", 1)},
-		"ended after a word": {changed(`"timeout":600`, `"timeout":"no"`),
-			four, "", strings.Replace(usual, "Stop:10m0s", "Stop:0s", 1)},
-		"behind an empty group": {changed(`"Stop":[`, `"Stop":[{"hooks":[]},`),
-			four, "", usual},
-		"another command of ccc's": {changed(`/bin/ccc supervisor-hook`, `/o/ccc status`),
-			"/bin/ccc /bin/ccc /bin/ccc", "Stop", strings.Replace(usual, "Stop:10m0s ", "", 1)},
-		"another ccc": {changed(`/bin/ccc supervisor-hook`, `/o/ccc supervisor-hook`),
-			"/o/ccc /bin/ccc /bin/ccc /bin/ccc", "", usual},
+	for name, test := range map[string]struct{ text, programs, missing string }{
+		"no file":                  {noFile, "", "Stop PreToolUse UserPromptSubmit SessionStart"},
+		"no hooks":                 {"{}", "", "Stop PreToolUse UserPromptSubmit SessionStart"},
+		"all":                      {complete, four, ""},
+		"of another tool":          {changed("AskUserQuestion", "Bash"), four, "PreToolUse"},
+		"behind an empty group":    {changed(`"Stop":[`, `"Stop":[{"hooks":[]},`), four, ""},
+		"another command of ccc's": {changed(`/bin/ccc supervisor-hook`, `/o/ccc status`), "/bin/ccc /bin/ccc /bin/ccc", "Stop"},
+		"another ccc":              {changed(`/bin/ccc supervisor-hook`, `/o/ccc supervisor-hook`), "/o/ccc /bin/ccc /bin/ccc /bin/ccc", ""},
 	} {
 		os.Remove(d.settingsFile())
 		if test.text != noFile {
@@ -784,11 +756,10 @@ func TestSettingsFound(t *testing.T) {
 		check(t, err)
 		expectIs(t, name+": the programs", fmt.Sprint(found.programs), "["+test.programs+"]")
 		expectIs(t, name+": what is missing", fmt.Sprint(found.missing), "["+test.missing+"]")
-		expectIs(t, name+": the timeouts", fmt.Sprint(found.timeouts), "map["+test.timeouts+"]")
 	}
 	check(t, os.WriteFile(d.settingsFile(), []byte("{"), 0o600))
 	_, err := findHooks(d)
-	expectError(t, "a file that is no JSON", err, d.settingsFile()+": line 1, column 2")
+	expectError(t, "a file that is no JSON", err, d.settingsFile()+": line 1, column 1")
 	expectIs(t, "the hint of a file that is no JSON", failureOf(err).hint, editHint(d.settingsFile()))
 	check(t, errors.Join(os.Remove(d.settingsFile()), os.Mkdir(d.settingsFile(), 0o700)))
 	if _, err := findHooks(d); err == nil {

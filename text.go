@@ -64,27 +64,27 @@ var (
 
 // The launch.
 var (
-	announcement = words{ // state directory, log, output, log quoted for a shell
+	announcement = words{ // state directory, log, output
 		`Supervisor mode enabled
 [Supervisor Mode] 日志文件:
   状态目录：%s
   Hook 日志：%s
   审查输出：%s
-查看日志：tail -f %s
 `,
 		`Supervisor mode enabled
 [Supervisor Mode] Log files:
   State directory: %s
   Hook log: %s
   Reviewer's output: %s
-To follow the log: tail -f %s
 `}
-	// The last line of it.
-	announcedOn = words{"本会话受监督，Agent 每次停下都要先经过审查。看审查过程：ccc log -f",
-		"This session is supervised: each stop is reviewed. To watch: ccc log -f"}
-	announcedObserve = words{"本会话被旁观（observe）：Agent 每次停下都会审查，但不退回。看审查过程：ccc log -f",
-		"This session is observed: each stop is judged, nothing is sent back. To watch: ccc log -f"}
-	tryingHooks = words{"正在等 claude 试运行 hook……", "waiting for claude, which tries the hooks..."}
+	// The last line of it, from two texts.
+	announcedOn = words{"本会话受监督，Agent 每次停下都要先经过审查。",
+		"This session is supervised: each stop is reviewed. "}
+	announcedObserve = words{"本会话被旁观（observe）：Agent 每次停下都会审查，但不退回。",
+		"This session is observed: each stop is judged, nothing is sent back. "}
+	announcedLog     = words{"看审查过程：ccc log -f", "To watch: ccc log -f"}
+	announcedVerdict = words{"afterwards: ccc verdict（结束后看判定）", "afterwards: ccc verdict"}
+	tryingHooks      = words{"正在等 claude 试运行 hook……", "waiting for claude, which tries the hooks..."}
 )
 
 //go:embed supervisor_prompt_default.md
@@ -206,13 +206,8 @@ var (
 	noVerdict      = words{"审查者没有给出判定：%s", "the reviewer gave no verdict: %s"}
 	noVerdictAgain = words{"审查者连续 %d 次没有给出判定：它不按要求的格式回答", // how often in a row
 		"the reviewer gave no verdict %d times in a row: it does not keep to the form"}
-	// timeLimit or timeLimitOfHook
-	noVerdictWithin = words{"审查者在 %d 秒内没有给出判定：%s", "the reviewer gave no verdict within %ds: %s"}
-	timeLimit       = words{"时限是 ccc.json 的 supervisor.timeout_seconds",
-		"that is supervisor.timeout_seconds in ccc.json"}
-	timeLimitOfHook = words{"settings.json 规定 hook 最多运行 %d 秒；运行一次 ccc --supervisor 会按 timeout_seconds 更新它",
-		"Claude Code ends the hook after %ds, as settings.json says; ccc --supervisor makes that fit " +
-			"timeout_seconds"}
+	noVerdictWithin = words{"审查者在 %d 秒内没有给出判定：时限是 ccc.json 的 supervisor.timeout_seconds",
+		"the reviewer gave no verdict within %ds: that is supervisor.timeout_seconds in ccc.json"}
 	// version, oldestClaude, the command that updates it
 	clientTooOld    = words{"Claude Code %s 太旧，至少要 %s：%s", "version %s of Claude Code is older than %s: %s"}
 	notStarted      = words{"无法启动审查者：%s", "the reviewer could not be started: %s"}

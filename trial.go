@@ -1,7 +1,8 @@
 package main
 
-// Whether claude runs ccc's hooks is tried, not predicted: a supervised launch, and ccc doctor, let claude
-// run the SessionStart hook once, which calls no API.
+// A launch, carried out: write, try the hooks, become claude. Whether claude runs ccc's hooks is tried, not
+// predicted: a supervised launch, and ccc doctor, let claude run the SessionStart hook once, which calls no
+// API.
 
 import (
 	"cmp"
@@ -17,89 +18,137 @@ import (
 	"time"
 )
 
-// A trial is a call of claude that has to run ccc's SessionStart hook, with what of a session decides whether
-// its hooks run.
-type trial struct {
-	dirs    dirs
-	claude  string   // the program
-	version string   // see askVersion
-	args    []string // the session's: those of ccc.json, then the user's
-	env     []string // the session's
-}
-
 // Variables, for tests.
 var (
-	// versionPatience bounds the wait for claude --version, which takes 10 to 100 ms.
-	versionPatience = 10 * time.Second
 	// trialNotice is when a line shows the user what takes so long: claude alone needs 0.3 to 0.6 s.
 	trialNotice = 2 * time.Second
 	// trialPatience is how long the user's own SessionStart hooks may take, which run in a trial, too.
 	trialPatience = 60 * time.Second
 )
 
-var versionAnswer = lazyRegexp(`([0-9]+\.[0-9]+\.[0-9]+\S*) \(Claude Code\)`)
-
-// An untriable is the error that claude can't be tried: nothing is known of its hooks.
-type untriable struct{ error }
-
-// askVersion returns the version that claude prints in dir, "" being the current directory. The error is
-// untriable if it prints none, as a stand-in for Claude Code does. One that is too old is an error, too.
-func askVersion(claude, dir string, env environ) (version string, err error) {
-	ctx, cancel := context.WithTimeout(context.Background(), versionPatience)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, claude, "--version")
-	cmd.Env, _ = reviewerEnv(env, nil)        // some versions refuse to run inside another claude
-	cmd.Dir, cmd.WaitDelay = dir, time.Second // what it leaves running may hold its stdout
-	output, err := cmd.CombinedOutput()
-	if cmd.Process == nil && ctx.Err() == nil {
-		return "", fmt.Errorf("starting %s: %w", claude, err)
+// startClaude replaces ccc by claude; it returns only with an error. It plans the launch before it writes: a
+// launch that is refused leaves every file as it was.
+func startClaude(args []string, env environ) error {
+	d, err := findDirs(env, "")
+	if err != nil {
+		return err
 	}
-	said := oneLine(string(output))
-	if err != nil && said == "" {
-		said = err.Error()
+	config, err := loadConfig(d)
+	if err != nil {
+		return err
 	}
-	answer := versionAnswer().FindStringSubmatch(said)
-	switch {
-	case answer == nil && ctx.Err() != nil:
-		return "", untriable{fmt.Errorf("%s did not answer --version within %v", claude, versionPatience)}
-	case answer == nil:
-		return "", untriable{fmt.Errorf("%s is not Claude Code: to --version it says %q", claude, said)}
+	config.use(env)
+	if _, err := currentDir(); err != nil {
+		return err
 	}
-	if version = answer[1]; olderThan(version, oldestClaude) {
-		err = fmt.Errorf("%s, version %s, is older than %s", claude, version, oldestClaude)
-		hint := otherClaude(env)
-		if hint == installClaude {
-			hint = "claude update, or where npm has installed it:\n" + hint
+	l := &launch{dirs: d, config: config}
+	if err := l.plan(args); err != nil {
+		return err
+	}
+	if l.supervisor {
+		if err := cmp.Or(l.write(), l.tryHooks()); err != nil {
+			return err
 		}
-		return version, failure{code: 2, err: err, hint: hint}
 	}
-	return version, nil
+	l.announce()
+	err = syscall.Exec(l.claude, append([]string{l.claude}, l.args...), l.env)
+	return failure{code: 126, err: fmt.Errorf("starting %s: %w", l.claude, err)}
 }
 
-// run lets claude run the hook, waits until claude has ended, and returns an error if the hook did not run,
-// an untriable one if that was another program than here. It calls notice once if that takes long. The end
-// of ctx ends claude and all that it has started, and its cause is the error then.
-func (t *trial) run(ctx context.Context, notice func()) error {
-	state := t.dirs.state
-	dir, answer := state.trialDir(), state.trialFile(fmt.Sprintf("answer-%d", os.Getpid()))
+// write writes the files that a supervised launch needs.
+func (l *launch) write() error {
+	d := l.dirs
+	err := d.state.create()
+	if err == nil {
+		err = d.state.sweep() // before the log is there: it may put that aside
+	}
+	if err == nil {
+		err = appendFile(d.state.logFile(), nil) // `tail -f` works at once
+	}
+	if err != nil {
+		return fmt.Errorf("preparing the state directory: %w", err)
+	}
+	return withUserFiles(d, l.install)
+}
+
+// install writes settings.json and ccc's files. The prompt is not written if the project has one of its own and
+// ccc's directory has none.
+func (l *launch) install(in *installation) error {
+	d := l.dirs
+	files := []keptFile{keptCommand(d)}
+	_, projectErr := os.Lstat(filepath.Join(d.here, promptName))
+	if _, globalErr := os.Lstat(d.promptFile()); projectErr != nil || globalErr == nil {
+		files = append(files, keptPrompt(d))
+	}
+	for _, file := range files {
+		if err := file.keep(d, in); err != nil {
+			return fmt.Errorf("creating %s: %w", file.path, err)
+		}
+	}
+	return installSettings(d, l.config, d.hookPath(), in)
+}
+
+// announce prints what the user should know to stderr.
+func (l *launch) announce() {
+	if l.untried != nil {
+		err := fmt.Errorf("whether claude runs ccc's hooks could not be tried: %w", l.untried)
+		fmt.Fprintln(os.Stderr, "ccc: warning:", printable(err.Error()))
+	}
+	if l.supervisor {
+		state := l.dirs.state
+		how, next := announcedOn, announcedLog
+		if l.config.Supervisor.Observe {
+			how = announcedObserve
+		}
+		if givenFlag(l.args, "-p", "--print") != "" { // nothing is shown at its end
+			next = announcedVerdict
+		}
+		fmt.Fprintln(os.Stderr, say(announcement, state, state.logFile(), state.session("<session>").outputFile())+
+			say(how)+say(next))
+		fmt.Fprint(os.Stderr, l.config.englishOffer(l.dirs))
+	}
+}
+
+// tryHooks tries the hooks, unless a mark says that claude has run them, which counts once: it goes, and the
+// SessionStart hook of the session, to which triedVariable names it, puts it back.
+func (l *launch) tryHooks() error {
+	mark := l.markFile()
+	if l.untried == nil && os.Remove(mark) != nil {
+		err := l.tryOnce(untilSignal(), func() { fmt.Fprintln(os.Stderr, "ccc:", say(tryingHooks)) })
+		if errors.As(err, new(caution)) {
+			l.untried, err = err, nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if l.untried == nil && l.markFile() == mark { // else what was tried is not what is there now
+		l.env = setEnv(l.env, triedVariable, mark)
+	}
+	return nil
+}
+
+// tryOnce lets claude run the hook, waits until claude has ended, and returns an error if the hook did not
+// run, a caution if that was another program than here. It calls notice once if that takes long. The end of
+// ctx ends claude and all that it has started, and its cause is the error then.
+func (l *launch) tryOnce(ctx context.Context, notice func()) error {
+	dir := l.dirs.state.trialDir()
+	answer := l.dirs.state.trialFile(fmt.Sprintf("answer-%d", os.Getpid()))
 	if err := cmp.Or(os.MkdirAll(dir, 0o700), syscall.Access(dir, mayWrite)); err != nil {
 		return withHint(fmt.Errorf("trying the hooks: %s: %w", dir, err), fileHint(dir, err))
 	}
 	_ = os.Remove(answer) // of a process that had this number and was killed
-	defer t.clear(dir, answer)
-	cmd := exec.Command(t.claude, t.command()...)
+	defer l.clearTrial(dir, answer)
+	cmd := exec.Command(l.claude, l.trialCommand()...)
 	cmd.Dir = dir
-	cmd.Env = setEnv(t.env, trialVariable, answer, "PWD", dir,
+	cmd.Env = setEnv(l.env, trialVariable, answer, "PWD", dir,
 		// Behind a proxy that does not answer a login takes up to 60 s without it.
 		"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1", "DISABLE_AUTOUPDATER", "1")
 	output, complaints := &tail{limit: 4000}, &tail{limit: 4000}
 	cmd.Stdout, cmd.Stderr = output, complaints
 	ctx, cancel := context.WithTimeout(ctx, trialPatience)
 	defer cancel()
-	late := time.AfterFunc(trialNotice, func() {
-		defer exitOnPanic()
-		notice()
-	})
+	late := time.AfterFunc(trialNotice, func() { defer exitOnPanic(); notice() })
 	err := runToEnd(ctx, cmd)
 	late.Stop()
 	if cmd.Process == nil {
@@ -109,8 +158,8 @@ func (t *trial) run(ctx context.Context, notice func()) error {
 		return cause
 	}
 	if _, missing := os.Stat(answer); missing == nil {
-		installed, err := findHooks(t.dirs)
-		if path := t.dirs.settingsFile(); err == nil && len(installed.missing) > 0 {
+		installed, err := findHooks(l.dirs)
+		if path := l.dirs.settingsFile(); err == nil && len(installed.missing) > 0 {
 			const format = "as the hooks were tried, ccc's for %s went out of %s, so nothing would be reviewed"
 			err = withHint(fmt.Errorf(format, strings.Join(installed.missing, ", "), path),
 				"a hook or a program of yours puts an older copy back; take it out:\n"+editHint(path))
@@ -118,11 +167,11 @@ func (t *trial) run(ctx context.Context, notice func()) error {
 		return err
 	}
 	// Outside the project a version manager's shim runs another version, or none.
-	if there, err := askVersion(t.claude, dir, t.dirs.env); there != t.version {
+	if there, err := l.askVersion(dir); there != l.version {
 		if there != "" {
-			err = fmt.Errorf("%s is version %s", t.claude, there)
+			err = fmt.Errorf("%s is version %s", l.claude, there)
 		}
-		return untriable{fmt.Errorf("in %s, %w", dir, err)}
+		return caution{fmt.Errorf("in %s, %w", dir, err)}
 	}
 	said := complaints.line()
 	switch {
@@ -140,42 +189,39 @@ func (t *trial) run(ctx context.Context, notice func()) error {
 // go to the model.
 var trialCall = []string{"-p", "--strict-mcp-config", "--setting-sources", "user", "--no-session-persistence"}
 
-// hooklessFlags keep the hooks of settings.json from running (2.1.332).
-var hooklessFlags = []string{"--bare", "--safe-mode", "--restricted"}
-
-// command returns claude's arguments: those of trialCall, and of the session those that decide whether hooks
-// run.
-func (t *trial) command() []string {
+// trialCommand returns claude's arguments: those of trialCall, and of the session those that decide whether
+// hooks run.
+func (l *launch) trialCommand() []string {
 	command := slices.Clone(trialCall)
-	if settings, ok := lastValue(t.args, argumentSource); ok {
+	if settings, ok := lastValue(l.args, argumentSource); ok {
 		if settings != "" && !isInline(settings) { // "" is none
-			settings = absoluteIn(t.dirs.here, settings)
+			settings = absoluteIn(l.dirs.here, settings)
 		}
 		command = append(command, argumentSource, settings)
 	}
-	for _, flag := range hooklessFlags {
-		if givenFlag(t.args, flag) != "" {
-			command = append(command, flag)
+	for _, hookless := range []string{"--bare", "--safe-mode", "--restricted"} { // flags of 2.1.332
+		if givenFlag(l.args, hookless) != "" {
+			command = append(command, hookless)
 		}
 	}
 	return append(command, "/cost")
 }
 
-// clear removes what a trial has left: its answer, which names the trial's session, what is in its directory,
-// and what the client keeps for each directory and session. The directory itself stays: another launch may be
-// in it.
-func (t *trial) clear(dir, answer string) {
+// clearTrial removes what a trial has left: its answer, which names the trial's session, what is in its
+// directory, and what the client keeps for each directory and session. The directory itself stays: another
+// launch may be in it.
+func (l *launch) clearTrial(dir, answer string) {
 	session, _ := os.ReadFile(answer)
 	_ = os.Remove(answer)
 	entries, _ := os.ReadDir(dir)
 	for _, entry := range entries {
 		_ = os.RemoveAll(filepath.Join(dir, entry.Name()))
 	}
-	folder := filepath.Join(t.dirs.claude, "projects", projectFolder(resolved(dir)))
+	folder := filepath.Join(l.dirs.claude, "projects", projectFolder(resolved(dir)))
 	_ = os.Remove(filepath.Join(folder, "memory"))
 	_ = os.Remove(folder) // refused unless empty
 	if id := string(session); validSession(id) {
-		_ = os.RemoveAll(filepath.Join(t.dirs.claude, "session-env", id))
+		_ = os.RemoveAll(filepath.Join(l.dirs.claude, "session-env", id))
 	}
 }
 
@@ -192,18 +238,18 @@ func projectFolder(path string) string {
 
 // markFile returns the path of the mark that a trial went well, which is empty. Its name holds a checksum of
 // what may change that. What is not in it, such as an organization's settings, costs one session: see tryHooks.
-func (t *trial) markFile() string {
-	settings, _ := readUserFile(t.dirs.settingsFile())
-	value, _ := lastValue(t.args, argumentSource)
+func (l *launch) markFile() string {
+	settings, _ := readUserFile(l.dirs.settingsFile())
+	value, _ := lastValue(l.args, argumentSource)
 	argument, _ := readArgument(value)
-	parts := append(t.command(), t.claude, t.version, string(settings), string(argument))
-	if info, err := os.Stat(t.claude); err == nil { // it may be a script of the user's
+	parts := append(l.trialCommand(), l.claude, l.version, string(settings), string(argument))
+	if info, err := os.Stat(l.claude); err == nil { // it may be a script of the user's
 		parts = append(parts, fmt.Sprint(info.Size(), info.ModTime().UnixNano()))
 	}
-	for _, variable := range slices.Sorted(slices.Values(t.env)) {
+	for _, variable := range slices.Sorted(slices.Values(l.env)) {
 		if strings.HasPrefix(variable, "CLAUDE") || strings.HasPrefix(variable, "DISABLE_") {
 			parts = append(parts, variable)
 		}
 	}
-	return t.dirs.state.trialFile(checksum(fmt.Appendf(nil, "%q", parts)))
+	return l.dirs.state.trialFile(checksum(fmt.Appendf(nil, "%q", parts)))
 }

@@ -209,7 +209,7 @@ func TestTrial(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(box.home, "inherited")); err == nil {
 		t.Error("an inherited CCC_TRIAL counts")
 	}
-	none := (&trial{dirs: dirs{here: "/p"}, args: []string{"--settings", "x", "--settings", ""}}).command()
+	none := (&launch{dirs: dirs{here: "/p"}, args: []string{"--settings", "x", "--settings", ""}}).trialCommand()
 	expectEqual(t, "settings that are none", none[len(trialCall):], []string{"--settings", "", "/cost"})
 	for path, want := range map[string]string{"/a/b.c_1": "-a-b-c-1", "/文/é": "----"} {
 		expectIs(t, path, projectFolder(path), want)
@@ -405,7 +405,7 @@ func TestVersionLeavesRunning(t *testing.T) {
 	box := newFakeBox(t)
 	box.claudeIs(`echo "2.1.332 (Claude Code)"; sleep 20 &`)
 	start := time.Now()
-	version, err := askVersion(filepath.Join(box.home, "../bin/claude"), box.work, box.vars)
+	version, err := (&launch{claude: filepath.Join(box.home, "../bin/claude"), dirs: dirs{env: box.vars}}).askVersion(box.work)
 	check(t, err)
 	expectIs(t, "the version", version, "2.1.332")
 	if took := time.Since(start); took > 15*time.Second {

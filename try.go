@@ -364,9 +364,10 @@ var notForCopies = lazyRegexp(
 
 // tryEnv is env without those variables, and without those that the providers of c set or take tokens from.
 func tryEnv(env []string, c *configuration) []string {
-	secret := c.providerVariables()
+	secret := c.variables(nil)
 	return slices.DeleteFunc(slices.Clone(env), func(entry string) bool {
 		name, _, _ := strings.Cut(entry, "=")
-		return notForCopies().MatchString(name) || secret[name]
+		isProviders := func(entry string) bool { return strings.HasPrefix(entry, name+"=") }
+		return notForCopies().MatchString(name) || slices.ContainsFunc(secret, isProviders)
 	})
 }

@@ -64,7 +64,7 @@ func TestTryEnv(t *testing.T) {
 	c := defaultConfig()
 	want := []string{"PATH=/bin", "KIMI_TOKEN=secret", "API_TIMEOUT_MS=1", "OTHER=3"}
 	expectEqual(t, "without providers", tryEnv(env, c), want)
-	c.Providers = map[string]*provider{"kimi": {Env: map[string]envText{"ANTHROPIC_AUTH_TOKEN": "${KIMI_TOKEN}", "API_TIMEOUT_MS": "600000"}}}
+	c.Providers = map[string]*provider{"kimi": {Env: map[string]string{"ANTHROPIC_AUTH_TOKEN": "${KIMI_TOKEN}", "API_TIMEOUT_MS": "600000"}}}
 	expectEqual(t, "with one", tryEnv(env, c), []string{"PATH=/bin", "OTHER=3"})
 }
 

@@ -1,0 +1,380 @@
+package main
+
+// What Claude Code's settings have, from all their sources, and the environment of a claude and of its
+// reviewer. A claude with a provider has the provider's API variables and no others: settings that would
+// override these, or send the provider what is the user's, are an error.
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+)
+
+// A source is a place where Claude Code finds settings, and what ccc reads there. One that can't be read is
+// kept, with its error: it may override anything.
+type source struct {
+	name string // a path, or argumentSource
+	// By key: env.NAME for a variable, allowed.END for the end of a key that may be used, helperKey,
+	// primaryKey, and disableKey where it is true.
+	values map[string]string
+	err    error // why it can't be read, or is no JSON object
+}
+
+// sources are those that count in the current directory for a claude with certain arguments.
+type sources struct {
+	account  source // .claude.json, where Claude Code keeps the user's account
+	user     source // settings.json
+	project  []source
+	argument source // of the command line
+	managed  []source
+}
+
+// argumentSource is the flag, and the name, of the source on claude's command line.
+const argumentSource = "--settings"
+
+// Keys of settings that ccc reads.
+const (
+	helperKey  = "apiKeyHelper"  // a program whose output Claude Code sends as key and as token
+	primaryKey = "primaryApiKey" // the key of a login to the Console
+)
+
+// managedSettings is the file by which an administrator overrides all others.
+var managedSettings = map[string]string{
+	"darwin": "/Library/Application Support/ClaudeCode/managed-settings.json",
+	"linux":  "/etc/claude-code/managed-settings.json",
+}[runtime.GOOS]
+
+func readSources(d dirs, args []string) (s sources) {
+	s.account, s.user = readAccount(d), readSource(d.settingsFile())
+	for _, path := range d.projectSettings() {
+		s.project = append(s.project, readSource(path))
+	}
+	if value, ok := lastValue(args, argumentSource); ok {
+		text, err := readArgument(value)
+		s.argument = sourceOf(argumentSource, text, err)
+	}
+	more, _ := filepath.Glob(strings.TrimSuffix(managedSettings, ".json") + ".d/*.json")
+	for _, path := range append([]string{managedSettings}, more...) {
+		s.managed = append(s.managed, readSource(path))
+	}
+	return s
+}
+
+// projectSettings returns the files of the current directory's project, each once. The local settings of a
+// repository's main working tree count in all its directories and working trees (2.1.329).
+func (d dirs) projectSettings() []string {
+	const local = ".claude/settings.local.json"
+	files := []string{filepath.Join(d.here, ".claude/settings.json")}
+	main, isMain := strings.CutSuffix(treeOf(d.here).Repository, "/.git")
+	if isMain && main != resolved(d.here) {
+		files = append(files, filepath.Join(main, local))
+	}
+	files = append(files, filepath.Join(d.here, local))
+	return slices.DeleteFunc(files, func(path string) bool { return path == d.settingsFile() }) // in HOME
+}
+
+// isInline reports whether the value of --settings is the JSON itself, not a path.
+func isInline(value string) bool { return strings.HasPrefix(strings.TrimSpace(value), "{") }
+
+// readArgument returns the settings that the value of --settings is or names. A pipe is refused: it can be
+// read only once.
+func readArgument(value string) ([]byte, error) {
+	if isInline(value) {
+		return []byte(value), nil
+	}
+	return readUserFile(value)
+}
+
+func readSource(path string) source {
+	text, err := readUserFile(path)
+	return sourceOf(path, text, err)
+}
+
+// readAccount reads .claude.json. A file with its older name comes first.
+func readAccount(d dirs) source {
+	dir := d.claude
+	if s := readSource(filepath.Join(dir, ".config.json")); s.values != nil || s.err != nil {
+		return s
+	}
+	if d.env.get(claudeDirVariable) == "" {
+		dir = filepath.Dir(dir)
+	}
+	return readSource(filepath.Join(dir, ".claude.json"))
+}
+
+// sourceOf returns the source with that text, or that could not be read because of err. A text that is
+// neither blank nor a JSON object is an error of the source.
+func sourceOf(name string, text []byte, err error) source {
+	s := source{name: name, err: err}
+	if err != nil || isBlank(text) {
+		return s
+	}
+	root, err := parseJSON(text)
+	if s.err = cmp.Or(err, expectKind(text, root, '{', "the file")); s.err != nil {
+		return s
+	}
+	s.values = map[string]string{}
+	for _, key := range []string{helperKey, primaryKey} {
+		if v := root.at(key); v.raw != "" && v.raw != "null" {
+			s.values[key] = v.variable()
+		}
+	}
+	if root.at(disableKey).raw == "true" {
+		s.values[disableKey] = "true"
+	}
+	for _, item := range root.at("customApiKeyResponses", "approved").items() {
+		s.values["allowed."+item.value.text] = "true"
+	}
+	for _, variable := range root.at("env").members {
+		s.values["env."+variable.key] = variable.value.variable()
+	}
+	return s
+}
+
+// removal is the hint to take out what s has.
+func (s source) removal() string {
+	if s.name == argumentSource {
+		return "remove it"
+	}
+	return "remove it:\n" + editHint(s.name)
+}
+
+// allows reports whether the user, of whom s is the account, lets interactive sessions use that key of the
+// API. With --print Claude Code does not ask.
+func (s source) allows(key string) bool { return s.values["allowed."+key[max(0, len(key)-20):]] != "" }
+
+// inOrder returns the sources in Claude Code's order: of two that set a value the later counts.
+func (s sources) inOrder() []source {
+	return slices.Concat([]source{s.account, s.user}, s.project, []source{s.argument}, s.managed)
+}
+
+// with returns the source whose value of key counts, an empty one where none has the key.
+func (s sources) with(key string) (found source) {
+	for _, one := range s.inOrder() {
+		if _, ok := one.values[key]; ok {
+			found = one
+		}
+	}
+	return found
+}
+
+// value returns the value of key that counts in that environment, which has one of env.NAME where no source
+// has, else "".
+func (s sources) value(env []string, key string) string {
+	name, isVariable := strings.CutPrefix(key, "env.")
+	if found := s.with(key); found.values != nil || !isVariable {
+		return found.values[key]
+	}
+	return lookupEnv(env, name)
+}
+
+// isTrue reports whether Claude Code takes the value of a variable as true.
+func isTrue(value string) bool {
+	return slices.Contains([]string{"1", "true", "yes", "on"}, strings.ToLower(strings.TrimSpace(value)))
+}
+
+// How to do without the provider of a launch, and without the reviewer's own.
+const (
+	withoutProvider  = "leave the provider's name out"
+	withoutReviewers = "leave out supervisor.provider of ccc.json, or --provider"
+)
+
+// conflict returns why no claude with these settings and environment may run against p, which may be nil: a
+// variable is missing; settings override p's, or hold what is the user's and would be sent to it; p has a URL
+// and no token, so that the user's login would be sent. without is how to do without p. No value is shown.
+func (s sources) conflict(d dirs, env []string, p *provider, without string) error {
+	if p == nil {
+		return nil
+	}
+	values, err := p.values(env)
+	if err != nil {
+		return err
+	}
+	list, hasURL := s.inOrder(), values[urlVariable] != ""
+	if hasURL && !namesToken(values) {
+		err := fmt.Errorf("providers.%s.env has no %s", p.name, tokenVariable)
+		list = append(list, source{name: d.configFile(), err: err})
+	}
+	faults, files := "", ""
+	for _, in := range list {
+		var keys []string
+		if in.err != nil {
+			keys = append(keys, in.err.Error())
+		}
+		for _, key := range slices.Sorted(maps.Keys(in.values)) {
+			name, isVariable := strings.CutPrefix(key, "env.")
+			value, isSet := values[name]
+			overrides := isVariable && (isSet && value != in.values[key] || !isSet && isAPIVariable(name))
+			// Claude Code sends the helper's output to whatever URL is set, beside the provider's own token.
+			isSent := key == helperKey || key == primaryKey && in.name == s.account.name && hasURL
+			if overrides || isSent && in.values[key] != "" {
+				keys = append(keys, key)
+			}
+		}
+		if keys != nil {
+			faults += "\n     " + in.name + ": " + strings.Join(keys, ", ")
+			if in.name != argumentSource {
+				files += " " + shellQuote(in.name)
+			}
+		}
+	}
+	if faults == "" {
+		return nil
+	}
+	hint := without + ", or change that there"
+	if files != "" {
+		hint += ":\n${EDITOR:-vi}" + files
+	}
+	err = fmt.Errorf("settings override the provider %s, or send it what is yours:%s", p.name, faults)
+	return withHint(err, hint)
+}
+
+// namesToken reports whether a provider with these values gets a token, in the variable or in a header: only
+// that is always sent in the place of a login. A login goes beside another header, and in an interactive
+// session in the place of a key that is not approved (2.1.280 to 2.1.332).
+func namesToken(values map[string]string) bool {
+	for line := range strings.Lines(strings.ToLower(values[headersVariable])) {
+		if name, _, _ := strings.Cut(line, ":"); strings.TrimSpace(name) == "authorization" {
+			return true
+		}
+	}
+	return strings.TrimSpace(values[tokenVariable]) != ""
+}
+
+// isAPIVariable reports whether a variable, NAME or NAME=value, decides which API is called and how: with
+// what model, key, login, headers and body.
+func isAPIVariable(variable string) bool {
+	prefixes := []string{"ANTHROPIC_", "CLAUDE_CODE_USE_", "CLAUDE_CODE_API_KEY_", "CLAUDE_CODE_OAUTH_",
+		"CLAUDE_CODE_EXTRA_BODY"}
+	begins := func(prefix string) bool { return strings.HasPrefix(variable, prefix) }
+	return slices.ContainsFunc(prefixes, begins)
+}
+
+// values returns p's variables. It takes a value that is wholly ${NAME} from env; the error is one that is not
+// set, or that is of another provider, whose session has that environment.
+func (p *provider) values(env []string) (map[string]string, error) {
+	values, session := maps.Clone(p.Env), lookupEnv(env, providerVariable)
+	for _, variable := range slices.Sorted(maps.Keys(p.Env)) {
+		name, ok := variableIn(p.Env[variable])
+		if !ok {
+			continue
+		}
+		values[variable] = lookupEnv(env, name)
+		why, hint := "which is not set", "read -r "+name+"; export "+name
+		isTheirs := session != "" && session != p.name && isAPIVariable(name)
+		if isTheirs {
+			why = "which a session of provider " + session + " does not have"
+			hint = "write ${REVIEWERS_TOKEN} there, and:\nexport REVIEWERS_TOKEN=\"$" + name + `"`
+		}
+		if isTheirs || values[variable] == "" {
+			err := fmt.Errorf("providers.%s.env.%s of ccc.json is ${%s}, %s", p.name, variable, name, why)
+			return nil, withHint(err, hint)
+		}
+	}
+	return values, nil
+}
+
+// withProvider returns env with the values of p in the place of all API variables. Without a provider, nil,
+// env stays. The error is that of values.
+func withProvider(env []string, p *provider) ([]string, error) {
+	if p == nil {
+		return env, nil
+	}
+	values, err := p.values(env)
+	if err != nil {
+		return nil, err
+	}
+	env = slices.DeleteFunc(slices.Clone(env), isAPIVariable)
+	for name, value := range values {
+		env = setEnv(env, name, value)
+	}
+	return env, nil
+}
+
+// reviewerEnv returns the environment of a reviewer: env, a session's, without the variables that tie a
+// process to its session, and without the user's advisor. It has the values of p unless p is nil or the
+// session's own provider, whose values env has already. The error is that of values.
+func reviewerEnv(env []string, p *provider) ([]string, error) {
+	env = setEnv(env, toolVariable, "", entrypointVariable, "", "CLAUDE_CODE_CHILD_SESSION", "",
+		sessionVariable, "", reviewerVariable, "1", advisorVariable, "1")
+	env = slices.DeleteFunc(env, func(entry string) bool {
+		return strings.HasPrefix(entry, "CLAUDE_CODE_MESSAGING_")
+	})
+	if p == nil || p.name == lookupEnv(env, providerVariable) {
+		return env, nil
+	}
+	return withProvider(withoutCacheVariables(env), p) // a login may pay for it
+}
+
+// attributionLeftOut is the value of cacheVariable if ccc, not the user, has set attributionVariable.
+const attributionLeftOut = "line"
+
+// withoutCacheVariables returns env without what ccc has set there for the prompt cache of a session. Claude
+// Code then writes the line of attributionVariable again: a login is billed by that.
+func withoutCacheVariables(env []string) []string {
+	if lookupEnv(env, cacheVariable) == attributionLeftOut {
+		env = setEnv(env, attributionVariable, "")
+	}
+	return setEnv(env, cacheVariable, "")
+}
+
+// withoutLaunch returns env, a terminal's, without what the launch of another session has left in it.
+func withoutLaunch(env []string) []string {
+	env = withoutCacheVariables(env)
+	if lookupEnv(env, providerVariable) != "" {
+		env = slices.DeleteFunc(slices.Clone(env), isAPIVariable)
+	}
+	return setEnv(env, providerVariable, "", addDirsVariable, "")
+}
+
+// withoutRefusedKey returns env, the environment of a hook, without a key that the user does not let
+// interactive sessions use, if the hook is of such a session. A reviewer would use it without asking, as it
+// runs with --print, and the key would pay for the reviews. A provider's key stays.
+func withoutRefusedKey(d dirs, env []string) []string {
+	key := lookupEnv(env, keyVariable)
+	ofProvider := lookupEnv(env, providerVariable) != ""
+	isInteractive := lookupEnv(env, entrypointVariable) == "cli"
+	if key == "" || ofProvider || !isInteractive || readAccount(d).allows(key) {
+		return env
+	}
+	return setEnv(env, keyVariable, "")
+}
+
+// areKeyed reports whether a key or a token pays for a session with these sources, environment and arguments,
+// or a cloud: not a login.
+func (s sources) areKeyed(env, args []string) bool {
+	isSet := func(name string) bool { return isTrue(s.value(env, "env."+name)) }
+	usesCloud := isSet("CLAUDE_CODE_USE_BEDROCK") || isSet("CLAUDE_CODE_USE_VERTEX") ||
+		isSet("CLAUDE_CODE_USE_FOUNDRY")
+	key, isPrinted := s.value(env, "env."+keyVariable), givenFlag(args, "-p", "--print") != ""
+	return s.value(env, "env."+tokenVariable) != "" || s.value(env, helperKey) != "" || usesCloud ||
+		key != "" && (isPrinted || s.account.allows(key))
+}
+
+// scrubVariable, if true, has Claude Code keep the keys of the environment from its hooks, and so from a
+// reviewer, which reads those of settings files itself (2.1.280 to 2.1.332).
+const scrubVariable = "CLAUDE_CODE_SUBPROCESS_ENV_SCRUB"
+
+// keptFromHooks returns what pays for such a session while a reviewer, which a hook starts, would have
+// nothing, with what to do, else "".
+func (s sources) keptFromHooks(d dirs, env, args []string) (what, hint string) {
+	isOfEnv := func(name string) bool {
+		return lookupEnv(env, name) != "" && s.value(nil, "env."+name) == ""
+	}
+	for _, name := range []string{tokenVariable, keyVariable} {
+		if isOfEnv(name) && isTrue(s.value(env, "env."+scrubVariable)) {
+			return name + " and " + scrubVariable, "set " + scrubVariable + " to 0"
+		}
+	}
+	_, noLogin := os.Stat(filepath.Join(d.claude, ".credentials.json")) // on macOS a login is in no file
+	if isOfEnv(oauthVariable) && noLogin != nil && runtime.GOOS != "darwin" &&
+		s.account.values[primaryKey] == "" && !s.areKeyed(env, args) {
+		return oauthVariable + " as the only login", "log in, with /login in:\nclaude"
+	}
+	return "", ""
+}
