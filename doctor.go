@@ -5,6 +5,7 @@ package main
 // changes none of the user's files and shows no value of a variable.
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -12,7 +13,6 @@ import (
 	"os"
 	"os/exec"
 	"strings"
-	"time"
 )
 
 // A checkup is one run of ccc doctor. Its checks return what to print if all is well, or an error with its
@@ -20,7 +20,7 @@ import (
 type checkup struct {
 	launch    *launch // without arguments
 	configErr error   // why ccc.json can't be used; the launch has the defaults then
-	canTry    bool    // whether a check before the trial has found nothing against it
+	canTry    bool    // no check before the trial has found what keeps the hooks from being tried
 }
 
 // doctor is ccc doctor. The error counts the problems.
@@ -96,18 +96,19 @@ func (c *checkup) checkClaude() (string, error) {
 	if err == nil {
 		err = l.checkVersion()
 	}
-	if c.canTry = err == nil && l.untried == nil; c.canTry || err != nil {
-		return l.claude + ", version " + l.version, err
+	if err == nil && l.untried != nil {
+		err = caution{withHint(fmt.Errorf("its hooks can't be tried: %w", l.untried), otherClaude(l.dirs.env))}
 	}
-	return "", caution{withHint(fmt.Errorf("its hooks can't be tried: %w", l.untried), otherClaude(l.dirs.env))}
+	c.canTry = err == nil
+	return l.claude + ", version " + l.version, err
 }
 
-// checkHooks checks that settings.json calls this ccc. A supervised launch, here of claude --version, sees to
-// that.
-func (c *checkup) checkHooks() (well string, err error) {
+// checkHooks checks that settings.json is as a supervised launch leaves it, here one of claude --version. Else
+// the next launch mends it, which a session without one does not get.
+func (c *checkup) checkHooks() (string, error) {
 	d := c.launch.dirs
-	path, relaunch := d.settingsFile(), shellQuote(d.hookPath())+" --supervisor -- --version"
-	installed, err := findHooks(d)
+	path := d.settingsFile()
+	e, _, err := planSettings(d, c.launch.config)
 	if err == nil {
 		err = c.launch.checkSettings()
 	}
@@ -115,58 +116,29 @@ func (c *checkup) checkHooks() (well string, err error) {
 		c.canTry = false
 		return "", err
 	}
-	_, unrecorded := os.Stat(d.installedFile())
-	if len(installed.programs) == 0 && unrecorded != nil {
-		return "not installed yet; the first ccc --supervisor adds them to " + path, nil
-	}
-	if missing := strings.Join(installed.missing, ", "); missing != "" {
+	if e.isChanged() {
 		c.canTry = false
-		return "", withHint(fmt.Errorf("ccc's for %s are missing in %s", missing, path), relaunch)
-	}
-	for _, program := range installed.programs {
-		if at, err := exec.LookPath(program); err != nil {
-			c.canTry = false // there is nothing to try
-			return "", withHint(fmt.Errorf("%s calls a program that can't be run: %w", path, err), relaunch)
-		} else if !sameFile(at, d.self) {
-			err := fmt.Errorf("%s calls %s, which is not this ccc, %s", path, program, d.self)
-			return "", caution{withHint(err, relaunch)}
+		_, unrecorded := os.Stat(d.installedFile())
+		if unrecorded != nil && !bytes.Contains(e.before, []byte(hookSubcommand)) {
+			return "not installed yet; the first ccc --supervisor adds them to " + path, nil
 		}
+		err = fmt.Errorf("%s lacks something of ccc's, or calls another ccc than %s", path, d.hookPath())
+		return "", caution{withHint(err, shellQuote(d.hookPath())+" --supervisor -- --version")}
 	}
 	if theirs := theirCommand(d, d.here); theirs != "" {
 		err := fmt.Errorf("/supervisor is a command of your own and goes to the model: %s", theirs)
 		return "", caution{withHint(err, "rename it, and /supervisor on, off and observe are ccc's")}
 	}
-	return fmt.Sprintf("%s calls %s, %s", path, installed.programs[0], lastHook(d.state)), nil
-}
-
-// lastHook returns when the log last has a hook's call of a supervised session, in local time.
-func lastHook(state stateDir) string {
-	last := ""
-	for _, path := range []string{state.logFile() + ".1", state.logFile()} {
-		_ = readLines(path, func(line []byte) { // a fault of that file is another check's
-			if at, what, _ := strings.Cut(string(line), " "); strings.HasPrefix(what, hookSubcommand+" invoked") {
-				last = at
-			}
-		})
-	}
-	at, err := time.Parse(time.RFC3339, last)
-	if err != nil {
-		return "and the log has no call by a supervised session"
-	}
-	return "last called " + at.Local().Format("2006-01-02 15:04")
+	return path + " calls " + d.hookPath(), nil
 }
 
 // checkTrial checks that claude runs the hooks, as a launch without arguments does, whatever is remembered.
 func (c *checkup) checkTrial() (string, error) {
 	l := c.launch
-	if !c.canTry || l.env == nil {
-		return "", nil // a check above has said why
-	}
-	if err := l.refuse(); err != nil {
+	if err := l.refuse(); l.env != nil && err != nil {
 		return "", err
-	}
-	if installed, _ := findHooks(l.dirs); len(installed.programs) == 0 {
-		return "not tried, as none are installed yet", nil
+	} else if !c.canTry || l.env == nil {
+		return "", nil // a check above has said why
 	}
 	_, unmade := os.Stat(string(l.dirs.state))
 	err := l.tryOnce(context.Background(), func() {})

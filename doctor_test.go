@@ -58,7 +58,7 @@ func TestDoctorWell(t *testing.T) {
 		t.Errorf("it says\n%s", got.stdout)
 	}
 	expectIn(t, "doctor", got.stdout, "ok       configuration: "+box.home+"/.claude/ccc.json\n", "ok       provider: kimi\n", "ok       hooks tried: claude runs them\n", "ok       state directory: "+box.home+"/.claude/ccc\n",
-		"ok       hooks: "+box.home+"/.claude/settings.json calls "+box.program()+", and the log has no call by a supervised session\n", "ok       claude: "+filepath.Dir(box.program())+"/claude, version 2.1.332\n", "version 2.1.332", fmt.Sprintf("built-in, %d bytes", len(defaultPrompt.zh)))
+		"ok       hooks: "+box.home+"/.claude/settings.json calls "+box.program()+"\n", "ok       claude: "+filepath.Dir(box.program())+"/claude, version 2.1.332\n", "version 2.1.332", fmt.Sprintf("built-in, %d bytes", len(defaultPrompt.zh)))
 	if !strings.HasSuffix(got.stdout, "\nNothing has to be fixed. To start: ccc --supervisor\n") {
 		t.Errorf("it ends %s", got.stdout)
 	}
@@ -90,38 +90,13 @@ func gitIs(version string) string {
 
 const withoutGit = `others=$(mktemp -d); (IFS=:; for dir in $PATH; do ln -s "$dir"/* $others 2>/dev/null; done); rm -f $others/git; PATH=$others`
 
-// Doctor prints when a supervised session called a hook last, in local time, also where the log has been put aside since.
-func TestDoctorLastHook(t *testing.T) {
-	box := newDoctorBox(t)
-	box.vars = append(box.vars, "TZ=Asia/Shanghai")
-	china := time.FixedZone("", 8*60*60)
-	const log = ".claude/ccc/hook-invocation.log"
-	line := func(minute int, what string) string {
-		return time.Date(2026, 11, 3, 17, minute, 0, 0, china).UTC().Format(time.RFC3339) + " " + what + "\n"
-	}
-	for _, step := range []struct{ name, aside, log, want string }{
-		{"no log", "", "", ", and the log has no call by a supervised session"},
-		{"no hook", "", line(59, "switched mode=on") + line(59, "review ended error=\"supervisor-hook invoked \""), ", and the log has no call by a supervised session"},
-		{"hooks", "", line(20, "supervisor-hook invoked session_id=a event=Stop") + line(40, "supervisor-hook invoked session_id=b event=Stop") + line(50, "review ended"),
-			", last called 2026-11-03 17:40"},
-		{"put aside", line(30, "supervisor-hook invoked session_id=a event=Stop"), line(50, "review ended"), ", last called 2026-11-03 17:30"},
-		{"both", line(30, "supervisor-hook invoked session_id=a event=Stop"), line(35, "supervisor-hook invoked session_id=a event=Stop"), ", last called 2026-11-03 17:35"},
-	} {
-		box.write(log, 0o600, step.log)
-		box.write(log+".1", 0o600, step.aside)
-		if got := box.ccc("doctor"); !strings.Contains(got, "calls "+box.program()+step.want+"\n") {
-			t.Errorf("%s: no %q in\n%s", step.name, step.want, got)
-		}
-	}
-}
-
-// A program that is gone is one problem: no hook of it is tried.
+// A program that is gone is one finding, which the next launch mends: no hook of it is tried.
 func TestDoctorProgramGone(t *testing.T) {
 	box := newDoctorBox(t)
 	got := box.run(60*time.Second, "", "sh", "-c", doctorShell+`replace $settings '[^"]*bin/ccc' /no/such/ccc; ccc doctor`)
-	expectIn(t, "doctor", got.stdout, "problem  hooks: ")
-	expectNotIn(t, "doctor", got.stdout, "hooks tried")
-	expectIs(t, "stderr", got.stderr, "ccc: problems: 1\n")
+	expectIn(t, "doctor", got.stdout, "warning  hooks: ")
+	expectNotIn(t, "doctor", got.stdout, "hooks tried", "problem")
+	expectIs(t, "the exit code of "+got.stderr, got.code, 0)
 }
 
 // A provider of both the session and the reviewer is one finding.
@@ -199,12 +174,12 @@ func TestDoctorMends(t *testing.T) {
 		{"problem  provider: ", "work/.claude/settings.json: env.ANTHROPIC_MODEL", edit, `echo '{"env":{"ANTHROPIC_MODEL":"SECRET 2"}}' >$shared`},
 		{"problem  provider: ", "home/.claude/settings.json: apiKeyHelper", edit, `replace $settings '"disableAllHooks": false' '&, "apiKeyHelper":"echo SECRET"'`},
 
-		{"problem  hooks: ", "ccc's for Stop, PreToolUse, UserPromptSubmit, SessionStart are missing", relaunch, `rm $settings`},
-		{"problem  hooks: ", "for PreToolUse", relaunch, `replace $settings '"AskUserQuestion"' '"Bash"'`},
-		{"problem  hooks: ", "for SessionStart are", relaunch, `replace $settings '"SessionStart"' '"Other"'`}, // of 1.3
-		{"problem  hooks: ", "/no/such/ccc", relaunch, `replace $settings '[^"]*bin/ccc' /no/such/ccc`},
-		{"problem  hooks: ", "permission denied", relaunch, `touch $HOME/ccc; replace $settings '[^"]*bin/ccc' $HOME/ccc`},
-		{"warning  hooks: ", "is not this ccc", relaunch, `printf '#!/bin/sh\nexec ccc "$@"\n' >$HOME/ccc; chmod 700 $HOME/ccc; replace $settings '[^"]*bin/ccc' $HOME/ccc`},
+		{"warning  hooks: ", "settings.json lacks", relaunch, `rm $settings`},
+		{"warning  hooks: ", "lacks something of ccc's", relaunch, `replace $settings '"AskUserQuestion"' '"Bash"'`},
+		{"warning  hooks: ", "something of ccc's, or", relaunch, `replace $settings '"SessionStart"' '"Other"'`}, // of 1.3
+		{"warning  hooks: ", "or calls another ccc", relaunch, `replace $settings '[^"]*bin/ccc' /no/such/ccc`},
+		{"warning  hooks: ", "lacks something of ccc's, or calls another ccc than", relaunch, `printf '#!/bin/sh\nexec ccc "$@"\n' >$HOME/ccc; chmod 700 $HOME/ccc; replace $settings '[^"]*bin/ccc' $HOME/ccc`},
+		{"warning  hooks: ", "than /", relaunch, `replace $settings '"timeout": 600' '"timeout": 60'`},
 		{"problem  hooks: ", "settings.json: line 1, column 2: ", edit, `cp $settings $HOME/good; echo '{,' >$settings`},
 
 		{"problem  hooks tried: ", "work/.claude/settings.json: disableAllHooks: claude would", edit, `echo '{"a":1, "disableAllHooks" : true}' >$shared`},
@@ -302,8 +277,7 @@ func TestDoctorFirst(t *testing.T) {
 	expectIs(t, "stderr", first.stderr, "")
 	expectIn(t, "doctor", first.stdout, "built-in",
 		"ok       configuration: all defaults; there is no\n",
-		"ok       hooks: not installed yet; the first ccc --supervisor adds",
-		"ok       hooks tried: not tried, as none are installed yet\n")
+		"ok       hooks: not installed yet; the first ccc --supervisor adds")
 	expectNotIn(t, "doctor", first.stdout, "problem", " provider:")
 	if entries, _ := os.ReadDir(box.home); len(entries) != 0 {
 		t.Errorf("it made %v", entries)

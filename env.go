@@ -179,21 +179,15 @@ func currentDir() (string, error) {
 	return here, nil
 }
 
-// placeVariables lead to where ccc writes; HOME to .claude below it.
-var placeVariables = []string{workDirVariable, configDirVariable, claudeDirVariable, "HOME"}
-
 // leadingTo returns the variable by which ccc came to path, with its value, or "".
 func leadingTo(path string) string {
-	for _, name := range placeVariables {
+	for _, name := range []string{workDirVariable, configDirVariable, claudeDirVariable, "HOME"} {
 		value := os.Getenv(name)
 		place, err := filepath.Abs(value)
 		if name == "HOME" {
 			place = filepath.Join(place, ".claude")
 		}
-		isBelow := func(path, dir string) bool {
-			return path == dir || strings.HasPrefix(path, strings.TrimSuffix(dir, "/")+"/")
-		}
-		if value != "" && err == nil && (isBelow(path, place) || isBelow(place, path)) {
+		if value != "" && err == nil && (inside(path, place) || inside(place, path)) {
 			return name + "=" + value
 		}
 	}
@@ -277,27 +271,6 @@ func otherClaude(env environ) string {
 // updateClaude is what helps against clientTooOld.
 const updateClaude = "claude update / " + installClaude
 
-// claudePlaces are where installers put claude, below HOME: Claude Code's own, the version managers of
-// Node.js and npm with a prefix of the user's. An interactive shell may have them in PATH where ccc has
-// not.
-var claudePlaces = []string{".local/bin", ".claude/local", ".nvm/versions/node/*/bin",
-	".local/share/fnm/node-versions/*/installation/bin", ".volta/bin", ".asdf/installs/nodejs/*/bin",
-	".local/share/mise/installs/node/*/bin", "n/bin", ".npm-global/bin", ".bun/bin"}
-
-// claudeElsewhere returns a claude that is installed, though not in PATH, or "".
-func claudeElsewhere() string {
-	home, _ := os.UserHomeDir()
-	for _, place := range claudePlaces {
-		paths, _ := filepath.Glob(filepath.Join(home, place, "claude"))
-		for _, path := range slices.Backward(paths) { // of several versions of Node.js the newest, mostly
-			if _, err := exec.LookPath(path); err == nil {
-				return path
-			}
-		}
-	}
-	return ""
-}
-
 // findClaude returns the absolute path of the claude to run: $CCC_CLAUDE, else the one in PATH. The error is
 // a failure with the exit code of a shell, 126 or 127.
 func findClaude(env environ) (string, error) {
@@ -309,8 +282,11 @@ func findClaude(env environ) (string, error) {
 		if named != "" {
 			f.err = fmt.Errorf("%s=%s: %w", claudeVariable, named, errors.Unwrap(err))
 		}
-		if elsewhere := claudeElsewhere(); elsewhere != "" {
-			f.hint = "export " + claudeVariable + "=" + shellQuote(elsewhere)
+		home, _ := os.UserHomeDir()
+		for _, place := range []string{".claude/local", ".local/bin"} { // Claude Code's own installers'
+			if elsewhere, err := exec.LookPath(filepath.Join(home, place, "claude")); err == nil {
+				f.hint = "export " + claudeVariable + "=" + shellQuote(elsewhere)
+			}
 		}
 		return "", f
 	}

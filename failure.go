@@ -40,9 +40,6 @@ func failureOf(err error) failure {
 	return f
 }
 
-// keyHint is a hint to change what a key of the file at path has, such as "remove it".
-func keyHint(path, change string) string { return change + ":\n" + editHint(path) }
-
 // editHint is the command that opens the file at path.
 func editHint(path string) string { return "${EDITOR:-vi} " + shellQuote(path) }
 

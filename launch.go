@@ -253,14 +253,14 @@ func (l *launch) refuse() error {
 	return nil
 }
 
-// checkReviewer returns why no reviewer could work in a session with the environment of the launch.
+// checkReviewer returns why no reviewer with a provider of its own could work in a session with the
+// environment of the launch.
 func (l *launch) checkReviewer() error {
 	reviewer := l.config.Providers[l.config.Supervisor.Provider]
-	_, err := reviewerEnv(l.env, reviewer)
-	if err == nil {
-		err = readSources(l.dirs, nil).conflict(l.dirs, l.dirs.env, reviewer, withoutReviewers)
+	if reviewer == nil || reviewer == l.provider {
+		return nil
 	}
-	if err != nil {
+	if err := readSources(l.dirs, nil).conflict(l.dirs, l.env, reviewer, withoutReviewers); err != nil {
 		return fmt.Errorf("the reviewer: %w", err)
 	}
 	return nil
@@ -299,12 +299,9 @@ func (l *launch) checkSettings() error {
 		err := fmt.Errorf("go run removes the program that the hooks would call, %s", self)
 		return withHint(err, "go install . && ccc --supervisor")
 	}
-	e, err := readSettings(l.dirs)
-	if err != nil {
+	e, _, err := planSettings(l.dirs, l.config)
+	if err != nil || !e.isChanged() {
 		return err
-	}
-	if e.install(l.config, self); !e.isChanged() {
-		return nil
 	}
 	if err := syscall.Access(nearestThere(filepath.Dir(followLinks(path))), mayWrite); err != nil {
 		return withHint(fmt.Errorf("adding ccc's part to %s: %w", path, err), fileHint(path, err))

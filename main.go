@@ -113,27 +113,25 @@ func main() {
 
 // runSubcommand is ccc with these arguments and this environment. It returns the exit code.
 func runSubcommand(args []string, env environ) int {
-	if len(args) == 0 {
-		return reportError(os.Stderr, withPermissionHint(startClaude(nil, env)))
-	}
 	asked := args // behind --supervisor, which changes nothing for those who ask for help or version
 	for len(asked) > 1 && asked[0] == supervisorFlag {
 		asked = asked[1:]
 	}
-	switch asked[0] {
-	case "--version", "-v", "version":
-		args = append([]string{"version"}, asked[1:]...)
-	case "--help", "-h", "help":
-		args = append([]string{"help"}, asked[1:]...)
+	about := map[string]string{"--version": "version", "-v": "version", "version": "version",
+		"--help": "help", "-h": "help", "help": "help"}
+	if len(asked) > 0 && about[asked[0]] != "" {
+		args = append([]string{about[asked[0]]}, asked[1:]...)
 	}
-	name, rest := args[0], args[1:]
-	switch {
-	case name == tryInsideSubcommand:
-		return tryProcessOne(rest)
-	case isSubcommand(name):
-		return reportError(os.Stderr, withPermissionHint(commandNamed(name).start(rest, env)))
+	run := func() error { return startClaude(args, env) }
+	if len(args) > 0 {
+		switch name, rest := args[0], args[1:]; {
+		case name == tryInsideSubcommand:
+			return tryProcessOne(rest)
+		case isSubcommand(name):
+			run = func() error { return commandNamed(name).start(rest, env) }
+		}
 	}
-	return reportError(os.Stderr, withPermissionHint(startClaude(args, env)))
+	return reportError(os.Stderr, withPermissionHint(run()))
 }
 
 // start parses the arguments and runs the command, or prints its help. An error in the arguments shows the

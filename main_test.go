@@ -298,7 +298,7 @@ func TestReportedErrors(t *testing.T) {
 		"a code alone":    {failure{code: 4}, 4, ""},
 		"a hint alone":    {withHint(plain, "make it"), 1, "ccc: broken\n     make it\n"},
 		"not printable":   {errors.New("a\x1b[31mb"), 1, "ccc: a␛[31mb\n"},
-		"a key of a file": {withHint(plain, keyHint("/a b", "remove it")), 1, "ccc: broken\n     remove it:\n     ${EDITOR:-vi} '/a b'\n"},
+		"a key of a file": {withHint(plain, "remove it:\n"+editHint("/a b")), 1, "ccc: broken\n     remove it:\n     ${EDITOR:-vi} '/a b'\n"},
 		"with a secret":   {errors.New("no " + aSecret), 1, "ccc: no ***\n"},
 		"joined":          {errors.Join(plain, hinted), 3, "ccc: broken\nbroken\n     first:\n     make it\n"},
 	} {

@@ -53,9 +53,8 @@ func TestRealClientTrialRefused(t *testing.T) {
 			{"a form of the answer", `--json-schema {"type":"object"}`, "", "", "", 2, "-p and --json-schema: claude would end the turn"},
 			{"a token that hooks do not get", "", "ANTHROPIC_API_KEY=|CLAUDE_CODE_OAUTH_TOKEN=sk-ant-oat01-dummy", "", "", 2,
 				"CLAUDE_CODE_OAUTH_TOKEN as the only login"},
-			{"scrubbed", "", "CLAUDE_CODE_SUBPROCESS_ENV_SCRUB=1", "", "", 1,
-				"the reviewer: CLAUDE_CODE_SUBPROCESS_ENV_SCRUB is set, so claude would keep " +
-					"ANTHROPIC_API_KEY from it"},
+			{"scrubbed", "", "CLAUDE_CODE_SUBPROCESS_ENV_SCRUB=1", "", "", 2,
+				"ANTHROPIC_API_KEY and CLAUDE_CODE_SUBPROCESS_ENV_SCRUB: claude would keep it from the reviewer"},
 			{"scrubbed, a key of settings", "", "CLAUDE_CODE_SUBPROCESS_ENV_SCRUB=1",
 				`{"env":{"ANTHROPIC_API_KEY":"` + sandboxKey + `"}}`, "", 0, ""},
 			{"simple", "", "CLAUDE_CODE_SIMPLE=1", "", "", 1, effect},

@@ -241,16 +241,20 @@ func (e *settingsEditor) uninstall(self string, added []string) {
 	}
 }
 
-// installSettings installs into settings.json and records the muting keys that it adds. A file that needs no
-// change is not written.
-func installSettings(d dirs, c *configuration, self string, in *installation) error {
-	e, err := readSettings(d)
-	if err != nil {
-		return err
+// planSettings returns an editor for settings.json as a launch leaves it, and the muting keys that it adds. A
+// file that is as a launch leaves it is not changed. It refuses what editSettings does.
+func planSettings(d dirs, c *configuration) (e *settingsEditor, added []string, err error) {
+	if e, err = readSettings(d); err == nil {
+		added = e.install(c, d.hookPath())
 	}
-	added := e.install(c, self)
-	if !e.isChanged() {
-		return nil
+	return e, added, err
+}
+
+// installSettings installs into settings.json and records the muting keys that it adds.
+func installSettings(d dirs, c *configuration, in *installation) error {
+	e, added, err := planSettings(d, c)
+	if err != nil || !e.isChanged() {
+		return err
 	}
 	if len(added) > 0 {
 		in.Added = slices.Compact(slices.Sorted(slices.Values(append(in.Added, added...))))
@@ -262,31 +266,6 @@ func installSettings(d dirs, c *configuration, self string, in *installation) er
 		return fmt.Errorf("adding ccc's part to %s: %w", d.settingsFile(), err)
 	}
 	return nil
-}
-
-// installedHooks describes ccc's entries in settings.json.
-type installedHooks struct {
-	programs []string // those that the entries call
-	missing  []string // the events that lack the wanted entry
-}
-
-// findHooks reads ccc's entries from settings.json. It refuses what editSettings does.
-func findHooks(d dirs) (installed installedHooks, err error) {
-	e, err := readSettings(d)
-	if err != nil {
-		return installed, err
-	}
-	for _, wanted := range wantedHooks("", 0) {
-		hasWanted := false
-		for _, call := range e.ownEntries(wanted.event, d.hookPath()) {
-			hasWanted = hasWanted || call.matcher == wanted.Matcher
-			installed.programs = append(installed.programs, call.program)
-		}
-		if !hasWanted {
-			installed.missing = append(installed.missing, wanted.event)
-		}
-	}
-	return installed, nil
 }
 
 // An installation is the record (.ccc-installed.json) of what launches have written for the user.

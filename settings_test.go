@@ -135,7 +135,8 @@ func configFor(reviewSeconds int) *configuration {
 
 // installHooks does what a launch does to settings.json.
 func installHooks(d dirs, reviewSeconds int) error {
-	return withUserFiles(d, func(in *installation) error { return installSettings(d, configFor(reviewSeconds), "/bin/ccc", in) })
+	d.self = "/bin/ccc"
+	return withUserFiles(d, func(in *installation) error { return installSettings(d, configFor(reviewSeconds), in) })
 }
 
 // withHooks returns what a launch makes of a settings.json.
@@ -733,40 +734,6 @@ func TestSettingsSource(t *testing.T) {
 	}
 }
 
-// Where the entries are ccc's, findHooks tells what they call and which events lack theirs.
-func TestSettingsFound(t *testing.T) {
-	d := dirs{claude: t.TempDir(), self: "/bin/ccc"}
-	t.Setenv("PATH", "")
-	changed := func(old, new string) string { return strings.Replace(complete, old, new, 1) }
-	const four = "/bin/ccc /bin/ccc /bin/ccc /bin/ccc"
-	for name, test := range map[string]struct{ text, programs, missing string }{
-		"no file":                  {noFile, "", "Stop PreToolUse UserPromptSubmit SessionStart"},
-		"no hooks":                 {"{}", "", "Stop PreToolUse UserPromptSubmit SessionStart"},
-		"all":                      {complete, four, ""},
-		"of another tool":          {changed("AskUserQuestion", "Bash"), four, "PreToolUse"},
-		"behind an empty group":    {changed(`"Stop":[`, `"Stop":[{"hooks":[]},`), four, ""},
-		"another command of ccc's": {changed(`/bin/ccc supervisor-hook`, `/o/ccc status`), "/bin/ccc /bin/ccc /bin/ccc", "Stop"},
-		"another ccc":              {changed(`/bin/ccc supervisor-hook`, `/o/ccc supervisor-hook`), "/o/ccc /bin/ccc /bin/ccc /bin/ccc", ""},
-	} {
-		os.Remove(d.settingsFile())
-		if test.text != noFile {
-			check(t, os.WriteFile(d.settingsFile(), []byte(test.text), 0o600))
-		}
-		found, err := findHooks(d)
-		check(t, err)
-		expectIs(t, name+": the programs", fmt.Sprint(found.programs), "["+test.programs+"]")
-		expectIs(t, name+": what is missing", fmt.Sprint(found.missing), "["+test.missing+"]")
-	}
-	check(t, os.WriteFile(d.settingsFile(), []byte("{"), 0o600))
-	_, err := findHooks(d)
-	expectError(t, "a file that is no JSON", err, d.settingsFile()+": line 1, column 1")
-	expectIs(t, "the hint of a file that is no JSON", failureOf(err).hint, editHint(d.settingsFile()))
-	check(t, errors.Join(os.Remove(d.settingsFile()), os.Mkdir(d.settingsFile(), 0o700)))
-	if _, err := findHooks(d); err == nil {
-		t.Error("a file that can't be read is told by nobody")
-	}
-}
-
 // The record of what launches have written is whole or empty, and no file of ccc's is made for a launch that adds nothing.
 func TestInstalledRecord(t *testing.T) {
 	d := dirs{claude: filepath.Join(t.TempDir(), "claude"), self: "/bin/ccc"}
@@ -814,13 +781,13 @@ func TestInstalledRecord(t *testing.T) {
 	// A key of ccc's is recorded once, beside the others.
 	c := configFor(540)
 	in := &installation{Files: map[string]string{}, Added: []string{"x", disableKey}}
-	check(t, installSettings(d, c, "/bin/ccc", in))
+	check(t, installSettings(d, c, in))
 	expectEqual(t, "recorded", in.Added, []string{managedOnlyKey, disableKey, "x"})
 	again, err := readInstallation(d)
 	check(t, err)
 	expectEqual(t, "in the file", again.Added, in.Added)
 	check(t, os.WriteFile(d.settingsFile(), []byte("["), 0o600))
-	if err := installSettings(d, c, "/bin/ccc", in); err == nil {
+	if err := installSettings(d, c, in); err == nil {
 		t.Error("settings that are no JSON are told by nobody")
 	}
 }

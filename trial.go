@@ -85,7 +85,7 @@ func (l *launch) install(in *installation) error {
 			return fmt.Errorf("creating %s: %w", file.path, err)
 		}
 	}
-	return installSettings(d, l.config, d.hookPath(), in)
+	return installSettings(d, l.config, in)
 }
 
 // announce prints what the user should know to stderr.
@@ -158,10 +158,10 @@ func (l *launch) tryOnce(ctx context.Context, notice func()) error {
 		return cause
 	}
 	if _, missing := os.Stat(answer); missing == nil {
-		installed, err := findHooks(l.dirs)
-		if path := l.dirs.settingsFile(); err == nil && len(installed.missing) > 0 {
-			const format = "as the hooks were tried, ccc's for %s went out of %s, so nothing would be reviewed"
-			err = withHint(fmt.Errorf(format, strings.Join(installed.missing, ", "), path),
+		e, _, err := planSettings(l.dirs, l.config)
+		if path := l.dirs.settingsFile(); err == nil && e.isChanged() {
+			const format = "as the hooks were tried, ccc's part went out of %s, so nothing would be reviewed"
+			err = withHint(fmt.Errorf(format, path),
 				"a hook or a program of yours puts an older copy back; take it out:\n"+editHint(path))
 		}
 		return err
