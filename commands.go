@@ -23,9 +23,8 @@ type subcommand struct {
 	codes    []string // what its exit codes mean, but for 0, 1 for an error and 2 for a wrong command line
 }
 
-// An option is a flag of a subcommand: its names, parted by |, a word for its value if it takes one, and what
-// it is for.
-type option struct{ names, value, brief string }
+// An option is a flag of a subcommand: its name, a word for its value if it takes one, and what it is for.
+type option struct{ name, value, brief string }
 
 // commands is the table, in the order of the overview.
 func commands() []subcommand {
@@ -34,7 +33,7 @@ func commands() []subcommand {
 		{name: "log", operands: "[SESSION]", run: inProject(showLog), group: "Watch",
 			brief: "tell the story of the newest session here",
 			flags: []option{
-				{"-f|--follow", "", "follow all sessions of this project, or SESSION"},
+				{"-f", "", "follow all sessions of this project, or SESSION"},
 				{"-n", "N", "only the last N reviews, with their requests"},
 				{"--json", "", "the records, for programs"}}},
 		{name: "status", run: inProject(showStatus), group: "Watch",
@@ -46,7 +45,8 @@ func commands() []subcommand {
 				{"--provider", "NAME", "let this provider of ccc.json do it"},
 				{"--json", "", "the verdict, for programs"}},
 			codes: []string{"0 approved", "1 not approved", "2 no such session",
-				"3 approved, but files changed meanwhile or git can't tell", "4 no review", "130 interrupted"}},
+				"3 approved, but files changed meanwhile or git can't tell", "4 no review",
+				"130 interrupted"}},
 		{name: "verdict", run: inProject(showVerdict), group: "Evidence",
 			brief: "print the last verdict, for scripts",
 			codes: []string{"0 allow", "1 block, failed, limit", "3 none, reviewing, cancelled, changed",
@@ -73,7 +73,7 @@ func commands() []subcommand {
 func (c subcommand) usage() string {
 	text := "usage: ccc " + c.name
 	for _, f := range c.flags {
-		text += " [" + strings.TrimSpace(f.names+" "+f.value) + "]"
+		text += " [" + strings.TrimSpace(f.name+" "+f.value) + "]"
 	}
 	return strings.TrimSpace(text+" "+c.operands) + "\n"
 }
@@ -82,7 +82,7 @@ func (c subcommand) usage() string {
 func (c subcommand) page() string {
 	text := c.usage() + "  " + c.brief + "\n"
 	for _, f := range c.flags {
-		text += fmt.Sprintf("  %-20s %s\n", strings.ReplaceAll(f.names, "|", ", ")+" "+f.value, f.brief)
+		text += fmt.Sprintf("  %-20s %s\n", f.name+" "+f.value, f.brief)
 	}
 	if c.codes != nil {
 		text += "Exit code:\n  " + strings.Join(c.codes, "\n  ") + "\n"
@@ -96,19 +96,16 @@ func (c subcommand) parse(args []string) (*invocation, error) {
 	set := flag.NewFlagSet(c.name, flag.ContinueOnError)
 	set.SetOutput(io.Discard)
 	for _, f := range c.flags {
-		names := strings.Split(f.names, "|")
 		keep := func(value string) error {
-			if call.flags[names[0]] = value; f.value == "" && value != "true" {
+			if call.flags[f.name] = value; f.value == "" && value != "true" {
 				return errors.New("it takes no value")
 			}
 			return nil
 		}
-		for _, name := range names {
-			if name = strings.TrimLeft(name, "-"); f.value != "" {
-				set.Func(name, "", keep)
-			} else {
-				set.BoolFunc(name, "", keep)
-			}
+		if name := strings.TrimLeft(f.name, "-"); f.value != "" {
+			set.Func(name, "", keep)
+		} else {
+			set.BoolFunc(name, "", keep)
 		}
 	}
 	takesAll := strings.Contains(c.operands, "...")

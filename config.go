@@ -54,14 +54,14 @@ type configKey struct {
 	isExpected  func() bool // of a value of the right type, nil where each is
 }
 
-// keys are all keys of ccc.json. The variables of a provider are read by readMember.
+// keys are all keys of ccc.json.
 func (c *configuration) keys() []configKey {
 	s := &c.Supervisor
 	return []configKey{
 		{"supervisor.max_iterations", "reviews of a request, 1 to 100 (10)", &s.MaxIterations,
-			"a whole number from 1 to 100", func() bool { return s.MaxIterations >= 1 && s.MaxIterations <= 100 }},
+			"a whole number from 1 to 100", within(&s.MaxIterations, 1, 100)},
 		{"supervisor.timeout_seconds", "seconds for a review, 10 to 3600 (540)", &s.TimeoutSeconds,
-			"a whole number from 10 to 3600", func() bool { return s.TimeoutSeconds >= 10 && s.TimeoutSeconds <= 3600 }},
+			"a whole number from 10 to 3600", within(&s.TimeoutSeconds, 10, 3600)},
 		{"supervisor.max_budget_usd", "what a review may cost (0: no limit)", &s.MaxBudgetUSD,
 			"a number from 0 up", func() bool { return s.MaxBudgetUSD >= 0 }},
 		{"supervisor.model", "the reviewer's model (the session's)", &s.Model, "a string", nil},
@@ -72,14 +72,17 @@ func (c *configuration) keys() []configKey {
 			`"always" or "work"`, func() bool { return s.Review == reviewAlways || s.Review == reviewWork }},
 		{"supervisor.observe", "judge and show, never send back (false)", &s.Observe, "true or false", nil},
 		{"language", "\"en\" or \"zh\" (the locale's)", &c.Language,
-			`"en" or "zh"`, func() bool { return c.Language == "" || slices.Contains(languages, c.Language) }},
-		{"providers.NAME.env", "its variables; \"${X}\": as X, \"\": unset ({})", nil, "an object", nil},
+			`"en" or "zh"`, func() bool { return slices.Contains(append(languages, ""), c.Language) }},
+		{"providers.NAME.env", "its variables; \"${X}\": as X, \"\": unset ({})", nil, "", nil},
 	}
 }
 
+func within(n *int, least, most int) func() bool {
+	return func() bool { return *n >= least && *n <= most }
+}
+
 // goneKeys are those of 2.0 that nothing reads.
-var goneKeys = []string{
-	"settings", "claude_args", "current_provider", "keep_cache", "permission_mode", "try", "$schema"}
+var goneKeys = strings.Fields("settings claude_args current_provider keep_cache permission_mode try $schema")
 
 func defaultConfig() *configuration {
 	return &configuration{Providers: map[string]*provider{},
@@ -118,7 +121,8 @@ func parseConfig(content []byte) (*configuration, error) {
 		}
 	}
 	if name := c.Supervisor.Provider; err == nil && name != "" && c.Providers[name] == nil {
-		err = fmt.Errorf("supervisor.provider: %w", c.unknownProvider(name))
+		line, _ := position(content, root.at("supervisor", "provider").start)
+		err = fmt.Errorf("line %d: supervisor.provider: %w", line, c.unknownProvider(name))
 	}
 	return c, err
 }
@@ -126,17 +130,17 @@ func parseConfig(content []byte) (*configuration, error) {
 // readMember reads the member of content behind the keys of above, with all that is in it.
 func (c *configuration) readMember(content []byte, m jsonMember, above ...string) error {
 	path, v := append(slices.Clone(above), m.key), m.value
-	key, depth := strings.Join(path, "."), len(path)
-	isProvider := path[0] == "providers"
+	key, depth, isProvider := strings.Join(path, "."), len(path), path[0] == "providers"
+	isKey := func(k configKey) bool { return k.path == key && k.value != nil }
 	expected := func(what string) error {
 		line, _ := position(content, v.start)
 		return fmt.Errorf("line %d: %s: expected %s", line, key, what)
 	}
-	switch i := slices.IndexFunc(c.keys(), func(k configKey) bool { return k.path == key }); {
+	switch i := slices.IndexFunc(c.keys(), isKey); {
 	case i >= 0:
 		known := c.keys()[i]
 		err := json.Unmarshal([]byte(v.raw), known.value)
-		if err != nil || known.isExpected != nil && !known.isExpected() {
+		if err != nil || v.raw == "null" || known.isExpected != nil && !known.isExpected() {
 			return expected(known.expected)
 		}
 	case depth == 2 && isProvider && (isSubcommand(m.key) || m.key == noProvider):

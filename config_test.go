@@ -50,9 +50,10 @@ func TestConfigFaults(t *testing.T) {
 		`{"supervisor":{"timeout_seconds":3601}}`:                   ": line 1: supervisor.timeout_seconds: expected a whole number from 10 to 3600",
 		`{"supervisor":{"max_budget_usd":1e999}}`:                   ": line 1: supervisor.max_budget_usd: expected a number from 0 up",
 		`{"supervisor":{"max_budget_usd":-1}}`:                      ": line 1: supervisor.max_budget_usd: expected a number from 0 up",
+		`{"supervisor":{"model":null}}`:                             ": line 1: supervisor.model: expected a string",
 		`{"supervisor":{"observe":1}}`:                              ": line 1: supervisor.observe: expected true or false",
 		`{"supervisor":{"review":"never"}}`:                         `: line 1: supervisor.review: expected "always" or "work" (see`,
-		`{"providers":{"a":{}},"supervisor":{"provider":"chosen"}}`: `: supervisor.provider: "chosen" is no provider of this file (it has a) (see`,
+		`{"providers":{"a":{}},"supervisor":{"provider":"chosen"}}`: `: line 1: supervisor.provider: "chosen" is no provider of this file (it has a) (see`,
 		`{"providers":{"a":3}}`:                                     ": line 1: providers.a: expected an object",
 		`{"providers":{"a":null}}`:                                  ": line 1: providers.a: expected an object",
 		`{"providers":{"a":{"environment":{}}}}`:                    `: line 1: unknown key "environment" (see`,
@@ -79,10 +80,10 @@ func TestConfigFaults(t *testing.T) {
 func TestConfigMeant(t *testing.T) {
 	for text, want := range map[string]string{
 		"{\n\n\"supervisor\":{},\"providrs\":{}}": `line 3: unknown key "providrs"`,
-		`{"supervisor":{"provider":"kimi"}}`:      `supervisor.provider: "kimi" is no provider of this file (it has none)`,
+		`{"supervisor":{"provider":"kimi"}}`:      `line 1: supervisor.provider: "kimi" is no provider of this file (it has none)`,
 		`{"language":"eng"}`:                      `line 1: language: expected "en" or "zh"`,
 		"{\n\"language\":\"中文\"}":                 `line 2: language: expected "en" or "zh"`,
-		`{"supervisor":{"provider":"kimo"},"providers":{"glm":{},"kimi":{}}}`: `supervisor.provider: "kimo" is no provider of ` +
+		`{"supervisor":{"provider":"kimo"},"providers":{"glm":{},"kimi":{}}}`: `line 1: supervisor.provider: "kimo" is no provider of ` +
 			`this file (it has glm, kimi)`,
 		"{\"supervisor\":\n  {\"observe\":true, \n}}": "line 3, column 1: ",
 		`{"allowed_tool":["-x",]}`:                    "line 1, column 23: ",
@@ -111,7 +112,7 @@ func TestConfigTaken(t *testing.T) {
 	for _, text := range []string{noFile, "{}", "\ufeff{}", twoProviders,
 		`{"supervisor":{"max_iterations":1,"timeout_seconds":10}}`, `{"supervisor":{"max_iterations":100,"timeout_seconds":3600}}`,
 		`{"supervisor":{"max_budget_usd":0,"model":"","provider":"","allowed_tools":[],"review":"work","observe":true},
-			"providers":{"my-kimi.v2":{},"glm 4":{"env":{"A":"{}","B":"null"}}}}`,
+			"providers":{"my-kimi.v2":{},"glm 4":{"env":{"A":"{}","B":"null"}},"NAME":{"env":{}}}}`,
 	} {
 		if _, err := configOf(t, text); err != nil {
 			t.Errorf("%s: %v", text, err)

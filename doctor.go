@@ -1,8 +1,8 @@
 package main
 
-// ccc doctor is a launch that writes nothing, then the trial of the hooks and of a copy. A finding begins with
-// ok, warning or problem and the subject. If it is not ok, its last line is the command that fixes it. Doctor
-// changes none of the user's files and shows no value of a variable.
+// ccc doctor is a launch that writes nothing, then the trial of the hooks and of a copy. A finding begins
+// with ok, warning or problem and the subject. If it is not ok, its last line is the command that fixes it.
+// Doctor changes none of the user's files and shows no value of a variable.
 
 import (
 	"bytes"
@@ -97,14 +97,15 @@ func (c *checkup) checkClaude() (string, error) {
 		err = l.checkVersion()
 	}
 	if err == nil && l.untried != nil {
-		err = caution{withHint(fmt.Errorf("its hooks can't be tried: %w", l.untried), otherClaude(l.dirs.env))}
+		err = fmt.Errorf("its hooks can't be tried: %w", l.untried)
+		err = caution{withHint(err, otherClaude(l.dirs.env))}
 	}
 	c.canTry = err == nil
 	return l.claude + ", version " + l.version, err
 }
 
-// checkHooks checks that settings.json is as a supervised launch leaves it, here one of claude --version. Else
-// the next launch mends it, which a session without one does not get.
+// checkHooks checks that settings.json is as a supervised launch leaves it, here one of claude --version.
+// Else the next launch mends it, which a session without one does not get.
 func (c *checkup) checkHooks() (string, error) {
 	d := c.launch.dirs
 	path := d.settingsFile()

@@ -1,6 +1,6 @@
 package main
 
-// The plan of a launch, which writes nothing: what is asked for, and what is refused because it would not work.
+// The plan of a launch, which writes nothing: what is asked for, and what is refused as it would not work.
 
 import (
 	"cmp"
@@ -40,7 +40,8 @@ func (l *launch) plan(args []string) error {
 		return err
 	}
 	if l.supervisor {
-		steps = append(steps, l.refuse, l.checkReviewer, l.checkPrompt, l.checkState, l.checkSettings, l.checkVersion)
+		steps = append(steps, l.refuse, l.checkReviewer, l.checkPrompt, l.checkState, l.checkSettings,
+			l.checkVersion)
 	}
 	for _, step := range steps {
 		if err := step(); err != nil {
@@ -68,7 +69,8 @@ func (l *launch) parse(args []string) error {
 		if l.provider = l.config.Providers[word]; l.provider != nil {
 			continue
 		}
-		if strings.ContainsFunc(word, func(r rune) bool { return unicode.IsSpace(r) || r > unicode.MaxASCII }) {
+		isOfPrompt := func(r rune) bool { return unicode.IsSpace(r) || r > unicode.MaxASCII }
+		if strings.ContainsFunc(word, isOfPrompt) {
 			break
 		}
 		return unknownWord(word, l.config)
@@ -84,11 +86,12 @@ func (l *launch) parse(args []string) error {
 	return nil
 }
 
-// unknownWord is the error that the command line begins with a word that ccc does not know there. It lists the
-// words that there are.
+// unknownWord is the error that the command line begins with a word that ccc does not know there. It lists
+// the words that there are.
 func unknownWord(word string, c *configuration) error {
 	if word == noProvider {
-		return failure{code: 2, err: fmt.Errorf("%q is gone in 3.0: without a name there is no provider", word)}
+		err := fmt.Errorf("%q is gone in 3.0: without a name there is no provider", word)
+		return failure{code: 2, err: err}
 	}
 	const format = "%q is no provider (%s) and no subcommand in the first place (%s); " +
 		"a prompt needs quotes; to pass the word on to claude: %s"
@@ -118,7 +121,8 @@ func (l *launch) chooseEnvironment() (err error) {
 	}
 	// The directories are for every session: it may be switched on later.
 	l.env = setEnv(env, toolVariable, "", supervisorVariable, "", launchVariable, "", reviewerVariable, "",
-		trialVariable, "", triedVariable, "", providerVariable, name, addDirsVariable, strings.Join(l.addDirs(), "\n"))
+		trialVariable, "", triedVariable, "", providerVariable, name,
+		addDirsVariable, strings.Join(l.addDirs(), "\n"))
 	if !l.supervisor {
 		return nil
 	}
@@ -210,7 +214,7 @@ func (l *launch) refuse() error {
 		elsewhere = "claude would run that session elsewhere, not below this launch"
 		forgetful = "claude would keep no conversation, so nothing could be reviewed"
 		hookless  = "claude would run no hooks, so nothing would be reviewed"
-		switchOn  = "run ccc --supervisor once, which installs the hooks; then type /supervisor on in that session"
+		switchOn  = "run ccc --supervisor once, for the hooks; then type /supervisor on in that session"
 	)
 	given := func(flags ...string) string { return givenFlag(l.args, flags...) }
 	var json, withoutUser, skips, mutes, mutesHint, kept, keptHint string
@@ -247,7 +251,8 @@ func (l *launch) refuse() error {
 		{kept, "claude would keep it from the reviewer", keptHint},
 	} {
 		if row.found != "" {
-			return failure{code: 2, err: fmt.Errorf("--supervisor with %s: %s", row.found, row.effect), hint: row.hint}
+			err := fmt.Errorf("--supervisor with %s: %s", row.found, row.effect)
+			return failure{code: 2, err: err, hint: row.hint}
 		}
 	}
 	return nil
@@ -287,7 +292,8 @@ func (l *launch) checkState() error {
 		}
 	}
 	if err != nil {
-		return withHint(fmt.Errorf("writing to %s: %w", path, cmp.Or(errors.Unwrap(err), err)), fileHint(path, err))
+		hint := fileHint(path, err)
+		return withHint(fmt.Errorf("writing to %s: %w", path, cmp.Or(errors.Unwrap(err), err)), hint)
 	}
 	return nil
 }

@@ -401,7 +401,7 @@ func TestLogFollowBeside(t *testing.T) {
 	expectCounts(t, "what follows", output(), map[string]int{"said for": 2, "实测：three": 1})
 }
 
-// While a review runs, -f shows what is refused as refused, with --follow too, and tells its begin and its case once.
+// While a review runs, -f shows what is refused as refused, and tells its begin and its case once.
 func TestLogFollowRefused(t *testing.T) {
 	box := newShowBox(t, 80)
 	begun := began(review{Begun: ago(time.Second), ID: "r", Iteration: 1, Limit: 10, LastMessage: "I am done"}).in(box.work)
@@ -418,7 +418,7 @@ func TestLogFollowRefused(t *testing.T) {
 	}
 	records := []any{begun}
 	box.timelineOf(testSession, records...)
-	output, end := follow(t, box, "--follow", testSession)
+	output, end := follow(t, box, "-f", testSession)
 	await(t, output, " 审查 1/10：进行中……\n    Agent：I am done\n")
 	records = append(records, called(stepCall, "rm x"))
 	box.timelineOf(testSession, records...)

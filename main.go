@@ -117,8 +117,7 @@ func runSubcommand(args []string, env environ) int {
 	for len(asked) > 1 && asked[0] == supervisorFlag {
 		asked = asked[1:]
 	}
-	about := map[string]string{"--version": "version", "-v": "version", "version": "version",
-		"--help": "help", "-h": "help", "help": "help"}
+	about := map[string]string{"--version": "version", "-v": "version", "--help": "help", "-h": "help"}
 	if len(asked) > 0 && about[asked[0]] != "" {
 		args = append([]string{about[asked[0]]}, asked[1:]...)
 	}

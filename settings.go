@@ -54,7 +54,8 @@ func wantedHooks(command string, reviewSeconds int) []wantedHook {
 		}
 	}
 	note := []hookEntry{{Type: "command", Command: command, Timeout: int(promptTimeout.Seconds())}}
-	return append(hooks, wantedHook{event: eventPrompt, Hooks: note}, wantedHook{event: eventStart, Hooks: note})
+	return append(hooks, wantedHook{event: eventPrompt, Hooks: note},
+		wantedHook{event: eventStart, Hooks: note})
 }
 
 // hookCommand is the shell command line that calls self as a hook.
@@ -148,8 +149,8 @@ func (e *settingsEditor) replace(text []byte) {
 	e.root, _ = parseJSON(text)
 }
 
-// install adds the missing muting keys and the hooks that call self. It returns the muting keys that it added.
-// Only ccc's own entries change.
+// install adds the missing muting keys and the hooks that call self. It returns the muting keys that it
+// added. Only ccc's own entries change.
 func (e *settingsEditor) install(c *configuration, self string) (added []string) {
 	for _, key := range mutingKeys {
 		if e.root.at(key).raw == "" {

@@ -255,8 +255,8 @@ func isAPIVariable(variable string) bool {
 	return slices.ContainsFunc(prefixes, begins)
 }
 
-// values returns p's variables. It takes a value that is wholly ${NAME} from env; the error is one that is not
-// set, or that is of another provider, whose session has that environment.
+// values returns p's variables. It takes a value that is wholly ${NAME} from env; the error is one that is
+// not set, or that is of another provider, whose session has that environment.
 func (p *provider) values(env []string) (map[string]string, error) {
 	values, session := maps.Clone(p.Env), lookupEnv(env, providerVariable)
 	for _, variable := range slices.Sorted(maps.Keys(p.Env)) {

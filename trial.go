@@ -71,8 +71,8 @@ func (l *launch) write() error {
 	return withUserFiles(d, l.install)
 }
 
-// install writes settings.json and ccc's files. The prompt is not written if the project has one of its own and
-// ccc's directory has none.
+// install writes settings.json and ccc's files. The prompt is not written if the project has one of its own
+// and ccc's directory has none.
 func (l *launch) install(in *installation) error {
 	d := l.dirs
 	files := []keptFile{keptCommand(d)}
@@ -103,8 +103,8 @@ func (l *launch) announce() {
 		if givenFlag(l.args, "-p", "--print") != "" { // nothing is shown at its end
 			next = announcedVerdict
 		}
-		fmt.Fprintln(os.Stderr, say(announcement, state, state.logFile(), state.session("<session>").outputFile())+
-			say(how)+say(next))
+		output := state.session("<session>").outputFile()
+		fmt.Fprintln(os.Stderr, say(announcement, state, state.logFile(), output)+say(how)+say(next))
 		fmt.Fprint(os.Stderr, l.config.englishOffer(l.dirs))
 	}
 }
@@ -237,7 +237,8 @@ func projectFolder(path string) string {
 }
 
 // markFile returns the path of the mark that a trial went well, which is empty. Its name holds a checksum of
-// what may change that. What is not in it, such as an organization's settings, costs one session: see tryHooks.
+// what may change that. What is not in it, such as an organization's settings, costs one session: see
+// tryHooks.
 func (l *launch) markFile() string {
 	settings, _ := readUserFile(l.dirs.settingsFile())
 	value, _ := lastValue(l.args, argumentSource)

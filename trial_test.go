@@ -47,7 +47,7 @@ func TestTrialRefused(t *testing.T) {
 		names          string // what is refused, and why; "" for a launch that is not refused
 		effect         string
 	}{
-		{"--bg", "", nil, "--supervisor with --bg: ", elsewhere + "\n     run ccc --supervisor once, which installs the hooks; then type /supervisor on"},
+		{"--bg", "", nil, "--supervisor with --bg: ", elsewhere + "\n     run ccc --supervisor once, for the hooks; then type /supervisor on"},
 		{"--background", "", nil, "--supervisor with --background: ", elsewhere}, {"--tmux=classic", "", nil, "--supervisor with --tmux: ", elsewhere},
 		{"--cloud=x", "", nil, "--supervisor with --cloud: ", elsewhere}, {"--remote|x", "", nil, "--supervisor with --remote: ", elsewhere},
 		{"--environment|x", "", nil, "--supervisor with --environment: ", elsewhere}, {"--desktop", "", nil, "--supervisor with --desktop: ", elsewhere},
