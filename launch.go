@@ -126,7 +126,8 @@ func (l *launch) chooseEnvironment() (err error) {
 	if !l.supervisor {
 		return nil
 	}
-	l.env = setEnv(cacheEnv(l.env, l.sources, l.args), supervisorVariable, "1", launchVariable, newLaunchToken())
+	l.env = cacheEnv(l.env, l.sources, l.args)
+	l.env = setEnv(l.env, supervisorVariable, "1", launchVariable, newLaunchToken())
 	if lookupEnv(l.env, blockCapVariable) == "" && !l.config.Supervisor.Observe { // which blocks no stop
 		l.env = setEnv(l.env, blockCapVariable, strconv.Itoa(l.config.Supervisor.MaxIterations))
 	}
@@ -209,7 +210,7 @@ func (l *launch) askVersion(dir string) (version string, err error) {
 
 // refuse returns why nothing of the session would be reviewed, as far as that needs no trial, which has
 // neither a conversation nor the project's settings. Flags and variables are those of 2.1.280 and 2.1.332.
-func (l *launch) refuse() error {
+func (l *launch) refuse() (err error) {
 	const (
 		elsewhere = "claude would run that session elsewhere, not below this launch"
 		forgetful = "claude would keep no conversation, so nothing could be reviewed"
@@ -217,45 +218,37 @@ func (l *launch) refuse() error {
 		switchOn  = "run ccc --supervisor once, for the hooks; then type /supervisor on in that session"
 	)
 	given := func(flags ...string) string { return givenFlag(l.args, flags...) }
-	var json, withoutUser, skips, mutes, mutesHint, kept, keptHint string
-	if given("-p", "--print") != "" && given("--json-schema") != "" {
-		json = "-p and --json-schema"
+	refuse := func(what, effect, hint string) {
+		if what != "" && err == nil {
+			err = failure{code: 2, err: fmt.Errorf("--supervisor with %s: %s", what, effect), hint: hint}
+		}
+	}
+	refuse(given("--bg", "--background", "--tmux"), elsewhere, switchOn)
+	refuse(given("--cloud", "--remote", "--environment", "--desktop"), elsewhere, "")
+	refuse(given("--no-session-persistence"), forgetful, "")
+	if in := l.sources.with("env." + skipVariable); isTrue(in.values["env."+skipVariable]) {
+		refuse(in.name+": env."+skipVariable, forgetful, in.removal())
+	} else if in.values == nil && isTrue(lookupEnv(l.env, skipVariable)) {
+		refuse(skipVariable, forgetful, "unset it, or take it out of the provider's env")
 	}
 	names, isChosen := lastValue(l.args, "--setting-sources")
 	if isChosen && !slices.Contains(strings.Split(strings.ReplaceAll(names, " ", ""), ","), "user") {
-		withoutUser = "--setting-sources " + names + ", without user"
+		refuse("--setting-sources "+names+", without user", hookless, "")
 	}
-	skipsHint := "unset it, or take it out of the provider's env"
-	if isTrue(l.sources.value(l.env, "env."+skipVariable)) {
-		skips = skipVariable
-		if s := l.sources.with("env." + skipVariable); s.values != nil {
-			skips, skipsHint = s.name+": env."+skipVariable, s.removal()
+	for _, in := range l.sources.project {
+		if in.values[disableKey] == "true" { // whatever another says: the client may drop that one
+			refuse(in.name+": "+disableKey, hookless, in.removal())
 		}
 	}
-	for _, s := range l.sources.project {
-		if s.values[disableKey] == "true" { // whatever another says: the client may drop that one
-			mutes, mutesHint = s.name+": "+disableKey, s.removal()
-		}
+	if given("-p", "--print") != "" && given("--json-schema") != "" {
+		refuse("-p and --json-schema", "claude would end the turn, whatever a review says",
+			"ask for the JSON in the prompt")
 	}
 	if name := l.config.Supervisor.Provider; name == "" || l.provider == l.config.Providers[name] {
-		kept, keptHint = l.sources.keptFromHooks(l.dirs, l.env, l.args)
+		kept, hint := l.sources.keptFromHooks(l.dirs, l.env, l.args)
+		refuse(kept, "claude would keep it from the reviewer", hint)
 	}
-	for _, row := range []struct{ found, effect, hint string }{
-		{given("--bg", "--background", "--tmux"), elsewhere, switchOn},
-		{given("--cloud", "--remote", "--environment", "--desktop"), elsewhere, ""},
-		{given("--no-session-persistence"), forgetful, ""},
-		{skips, forgetful, skipsHint},
-		{withoutUser, hookless, ""},
-		{mutes, hookless, mutesHint},
-		{json, "claude would end the turn, whatever a review says", "ask for the JSON in the prompt"},
-		{kept, "claude would keep it from the reviewer", keptHint},
-	} {
-		if row.found != "" {
-			err := fmt.Errorf("--supervisor with %s: %s", row.found, row.effect)
-			return failure{code: 2, err: err, hint: row.hint}
-		}
-	}
-	return nil
+	return err
 }
 
 // checkReviewer returns why no reviewer with a provider of its own could work in a session with the

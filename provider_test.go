@@ -289,6 +289,19 @@ func TestProviderOfReviewerFromEnvironment(t *testing.T) {
 	}
 }
 
+// Nor does a launch in a session of another provider take a value of that one's for its own.
+func TestProviderInsideAnother(t *testing.T) {
+	for session, isRefused := range map[string]bool{"a": true, "b": false, "": false} {
+		box := newFakeBox(t)
+		box.vars = append(box.vars, "CCC_PROVIDER="+session, "ANTHROPIC_AUTH_TOKEN=TOKEN-A")
+		box.write(".claude/ccc.json", 0o600, `{"providers":{"b":{"env":{"ANTHROPIC_BASE_URL":"https://b","ANTHROPIC_AUTH_TOKEN":"${ANTHROPIC_AUTH_TOKEN}"}}}}`)
+		_, got := box.plan("b", "-p", "hi")
+		if got.code != map[bool]int{true: 1}[isRefused] || isRefused != strings.Contains(got.stderr, "providers.b.env.ANTHROPIC_AUTH_TOKEN of ccc.json is ${ANTHROPIC_AUTH_TOKEN}, ") {
+			t.Errorf("in a session of %q: %+v", session, got)
+		}
+	}
+}
+
 // Without the variable a token of the session's provider does not take its place.
 func TestProviderOfReviewerUnset(t *testing.T) {
 	box := newFakeBox(t)
