@@ -28,6 +28,7 @@ func doctor(_ *invocation, d dirs) error {
 	config, err := loadConfig(d)
 	c := &checkup{launch: &launch{dirs: d, config: config, supervisor: true}, configErr: err, canTry: true}
 	c.launch.sources = readSources(d, nil)
+	_ = c.launch.chooseEnvironment() // without a provider nothing can be missing
 	out, faults, problems := newScreen(os.Stdout), 0, 0
 	for _, check := range []struct {
 		subject string
@@ -83,11 +84,7 @@ func (c *checkup) checkConfiguration() (string, error) {
 
 // checkProviders checks the reviewer's own provider.
 func (c *checkup) checkProviders() (string, error) {
-	err := c.launch.chooseEnvironment()
-	if err == nil {
-		err = c.launch.checkReviewer()
-	}
-	return c.launch.config.Supervisor.Provider, err
+	return c.launch.config.Supervisor.Provider, c.launch.checkReviewer()
 }
 
 func (c *checkup) checkClaude() (string, error) {
@@ -136,10 +133,8 @@ func (c *checkup) checkHooks() (string, error) {
 // checkTrial checks that claude runs the hooks, as a launch without arguments does, whatever is remembered.
 func (c *checkup) checkTrial() (string, error) {
 	l := c.launch
-	if err := l.refuse(); l.env != nil && err != nil {
+	if err := l.refuse(); err != nil || !c.canTry { // if it can't, a check above has said why
 		return "", err
-	} else if !c.canTry || l.env == nil {
-		return "", nil // a check above has said why
 	}
 	_, unmade := os.Stat(string(l.dirs.state))
 	err := l.tryOnce(context.Background(), func() {})
