@@ -270,9 +270,9 @@ type fileDiff struct {
 	added, removed int // lines
 }
 
-// diff returns the diff of two trees, at most diffLimit characters of it, and names the files that it
-// does not show whole. paths are those in which they differ, in git's order. Small files come first, so that most are
-// shown whole, and those as on the remote's main branch last.
+// diff returns the diff of two trees, at most diffLimit characters of it, and names the files that it does
+// not show whole. paths are those in which they differ, in git's order. Small files come first, so that most
+// are shown whole, and those as on the remote's main branch last.
 func (o *lookout) diff(from, to string, paths []changedPath) (shown, rest string, err error) {
 	files, at, head, kept, inHunks := make([]fileDiff, len(paths)), -1, "", 0, false
 	add := func(line []byte) {

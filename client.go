@@ -1,7 +1,7 @@
 package main
 
-// A session is the user's if ccc launched its client, and a helper's if the agent's tools started it. Claude Code
-// (2.1.280, 2.1.332) names its own process to its hooks and tools in CLAUDE_PID.
+// A session is the user's if ccc launched its client, and a helper's if the agent's tools started it. Claude
+// Code (2.1.280, 2.1.332) names its own process to its hooks and tools in CLAUDE_PID.
 
 import (
 	"crypto/rand"
@@ -55,8 +55,8 @@ func (d dirs) callerNow(claims bool) (c caller, err error) {
 	return c, err
 }
 
-// claim returns the client of the launch with that token: the one that has claimed it and runs, else pid, which
-// claims it.
+// claim returns the client of the launch with that token: the one that has claimed it and runs, else pid,
+// which claims it.
 func (d stateDir) claim(token string, pid int) (client int, err error) {
 	path := d.file("launch-" + token)
 	read := func() bool {

@@ -357,9 +357,10 @@ func (h *hook) beginChange() error {
 	return err
 }
 
-// recordPrompt records a prompt of the user's, also one that a /loop submits for them, or that has no words, as
-// of an image; from it on the reviews are counted anew. It is answered where the user does not know yet that nobody has judged the last
-// stop: its review has no end, which is recorded now, or it waited for subagents.
+// recordPrompt records a prompt of the user's, also one that a /loop submits for them, or that has no words,
+// as of an image; from it on the reviews are counted anew. It is answered where the user does not know yet
+// that nobody has judged the last stop: its review has no end, which is recorded now, or it waited for
+// subagents.
 func (h *hook) recordPrompt(text string) any {
 	if text != "" && !isUsersOwn(text) {
 		return nil

@@ -83,8 +83,8 @@ func readEvent(stdin io.Reader) (*hookEvent, error) {
 	return event, nil
 }
 
-// subagents returns the ids of the subagents that work for the agent. Their end wakes the session, and brings a
-// stop (2.1.280, 2.1.332); that of a shell, a monitor or a teammate may never come.
+// subagents returns the ids of the subagents that work for the agent. Their end wakes the session, and brings
+// a stop (2.1.280, 2.1.332); that of a shell, a monitor or a teammate may never come.
 func (e *hookEvent) subagents() (ids []string) {
 	for _, text := range e.BackgroundTasks {
 		var task struct{ ID, Type, Status string }

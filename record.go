@@ -298,5 +298,7 @@ func (p place) letGo(s sessionFiles) error {
 	}
 	own.Ended = now()
 	err := s.setBegin(p.key, own)
-	return errors.Join(err, p.take(nil, func(o *openBegin) bool { return o.Session == s.id && o.begin == own.begin }))
+	return errors.Join(err, p.take(nil, func(o *openBegin) bool {
+		return o.Session == s.id && o.begin == own.begin
+	}))
 }
