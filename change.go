@@ -369,9 +369,10 @@ func (c judgedChange) changeText() string {
 			clip(oneLine(h.newestRequest()), 300), cutMiddle(h.openFeedback(), 2000)))
 	}
 	parts = append(parts, c.pathLists()...)
-	for _, why := range []words{changesNested, changesDirty, changesLarge, changesUnread} {
-		if paths := c.leftOut[why]; len(paths) > 0 {
-			parts = append(parts, say(why, pathNames(paths)))
+	whys := []struct{ text words }{{changesNested}, {changesDirty}, {changesLarge}, {changesUnread}}
+	for _, named := range whys {
+		if paths := c.leftOut[named.text]; len(paths) > 0 {
+			parts = append(parts, say(named.text, pathNames(paths)))
 		}
 	}
 	if c.shown != "" {

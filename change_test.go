@@ -121,10 +121,10 @@ func TestGitRun(t *testing.T) {
 	expectEqual(t, "what it is given", lines, []string{"one", "two"})
 	var out strings.Builder
 	for script, want := range map[string]string{
-		"echo out; echo fatal: no >&2; exit 128":                                       "fatal: no",
-		"echo warning: w >&2; echo hint: h >&2; echo error: a >&2; echo b >&2; exit 1": "error: a b",
+		"echo out; echo fatal: no >&2; exit 128":                                       "fatal: no (exit status 128)",
+		"echo warning: w >&2; echo hint: h >&2; echo error: a >&2; echo b >&2; exit 1": "error: a b (exit status 1)",
 		"echo hint: h >&2; exit 3":                                                     "exit status 3",
-		"printf %0400d 0 >&2; exit 1":                                                  strings.Repeat("0", 299) + "…",
+		"printf %0400d 0 >&2; exit 1":                                                  strings.Repeat("0", 299) + "… (exit status 1)",
 	} {
 		expectIs(t, script, fmt.Sprint(git.run("", &out, script)), want)
 	}
