@@ -93,6 +93,52 @@ func TestLookLeavesOut(t *testing.T) {
 	expectIn(t, "the request", text, "没有看：empty/、full/、wt/\n", "没提交的改动：lib\n", "10 MB、git 没有跟踪，没有看：large")
 }
 
+// What an ordinary user's git can't read is left out, and named in the request: a file that it tracks, and one that it does not.
+func TestLookUnread(t *testing.T) {
+	onlyRoot(t) // who can be another user
+	box := newHookBox(t)
+	box.inSession()
+	box.gitIn(box.work, "git init -q; echo a >a; git add .; git commit -qm first")
+	box.ordinary()
+	box.submit("do it")
+	box.run(20*time.Second, "", "sh", "-c", "echo b >>a; echo b >>notes.txt; echo n >new; mkdir deep; touch deep/closed; chmod 0 notes.txt deep/closed")
+	box.reviews(allows(""))
+	box.stop("")
+	request := box.read("../fake/reviewer-1.stdin")
+	expectIn(t, "the request", request, "```\nM a\nA new\n```\n", say(changesUnread, "deep/closed、notes.txt"))
+	expectNotIn(t, "the request", request, " notes.txt\n", " deep/closed\n")
+	expectEnd(t, "ccc verdict", box.run(20*time.Second, "", "ccc", "verdict"), 0, "allow\n", "")
+}
+
+// In a partial clone a look and a change have what the clone has, and nothing is fetched, whether the remote is there or not.
+func TestLookPartialClone(t *testing.T) {
+	box := newFakeBox(t)
+	remote, dir := filepath.Join(box.work, "remote"), filepath.Join(box.work, "clone")
+	box.gitIn(remote, "git init -q; echo a >a; echo x >x; git add .; git commit -qm first; git clone -q --bare . ../bare; git -C ../bare config uploadpack.allowFilter true")
+	box.gitIn(box.work, "git clone -q --filter=blob:none --no-checkout \"file://$PWD/bare\" clone; cd clone; git sparse-checkout set --no-cone /a; git checkout -q")
+	missing := box.gitIn(dir, "git rev-parse HEAD:x")
+	session := box.stateDir().session("s")
+	p := box.placeIn(dir)
+	_, err := p.beginOf(context.Background(), session, "", true)
+	check(t, err)
+	change := func() string {
+		c := p.takeChange(context.Background(), session, "", false)
+		return fmt.Sprint(strings.Join(c.listedPaths(), ", "), c.Unseen, " may be older: ", c.isOlder)
+	}
+	for _, where := range []string{"there", "gone"} {
+		box.gitIn(dir, "echo "+where+" >>a; echo n >n")
+		expectIs(t, "the change, the remote "+where, change(), "M a, A n may be older: false")
+		box.gitIn(dir, "git rm -q --cached --sparse x") // whose content nobody here has
+		expectIs(t, "without that, the remote "+where, change(), "A a, A n may be older: true")
+		box.gitIn(dir, "git reset -q")
+		check(t, os.RemoveAll(filepath.Join(box.work, "bare")))
+	}
+	expectIn(t, "what is missing still", box.gitIn(dir, "git rev-list --objects --all --missing=print"), "?"+missing)
+	kept, _ := filepath.Glob(p.objects() + "/" + missing[:2] + "/" + missing[2:])
+	packs, _ := filepath.Glob(p.objects() + "/pack/*")
+	expectIs(t, "what was fetched", strings.Join(append(kept, packs...), " "), "")
+}
+
 // Where git can't tell, or there is too much that git does not track, there is no look, and the reason is told on a line, in time.
 func TestLookFails(t *testing.T) {
 	box := newFakeBox(t)
