@@ -172,7 +172,7 @@ func (box *sandbox) modeOf(session string) mode {
 // hangingHook starts the hook of a stop or, with the members of its event, of a question, and waits for its review to hang.
 func (box *sandbox) hangingHook(members string) (hook *exec.Cmd, stdout *strings.Builder) {
 	box.t.Helper()
-	box.reviews(fakeReview{runs(`trap 'kill $!; exit' TERM; sleep 300 & echo $$ >"$FAKE_CLAUDE_DIR/runs"; wait`), decides(false, "not yet")})
+	box.reviews(fakeReview{runs(`trap 'kill $!; exit' TERM; sh -c 'echo $$ >"$FAKE_CLAUDE_DIR/runs"; exec sleep 300' & wait`), decides(false, "not yet")})
 	event, stdout := box.event(eventStop, ""), new(strings.Builder)
 	if members != "" {
 		event = box.event(eventPreToolUse, members)
