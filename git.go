@@ -160,11 +160,17 @@ func (g gitRunner) run(stdin string, out io.Writer, args ...string) error {
 // head returns the commit that is checked out, "" before the first, and the branch, "" where it is none.
 func (g gitRunner) head() (commit, branch string) {
 	commit, _ = g.output("rev-parse", "-q", "--verify", "HEAD")
-	text, _ := readUserFile(filepath.Join(g.tree.gitDir(), "HEAD"))
-	if name, isBranch := strings.CutPrefix(strings.TrimSpace(string(text)), "ref: "); isBranch {
-		branch = name
+	return commit, g.tree.branch()
+}
+
+// branch returns the branch that is checked out, "" where it is none.
+func (t tree) branch() string {
+	text, _ := readUserFile(filepath.Join(t.gitDir(), "HEAD"))
+	name, isBranch := strings.CutPrefix(strings.TrimSpace(string(text)), "ref: ")
+	if !isBranch {
+		return ""
 	}
-	return commit, branch
+	return name
 }
 
 // headAt returns the commit that HEAD's log has for that time, "" where the log does not reach back so far.

@@ -64,13 +64,12 @@ func (p place) update(change func(*treeRecord)) error {
 }
 
 // counting returns what reports whether a begin counts that was put at that commit and branch: the branch is
-// checked out, or HEAD contains the commit, as it does "", before the first. here is what is checked out now.
-// end must be called.
-func (p place) counting() (here begin, counts func(at begin) bool, end func()) {
-	g, end := gitIn(context.Background(), reviewLookPatience, p.tree, p.env)
-	here.Commit, here.Branch = g.head()
-	return here, func(at begin) bool {
-		return at.Branch != "" && at.Branch == here.Branch || at.Commit == here.Commit || at.Commit == "" ||
+// checked out, or HEAD contains the commit, as it does "", before the first. end must be called.
+func (p place) counting() (g gitRunner, counts func(at begin) bool, end func()) {
+	g, end = gitIn(context.Background(), reviewLookPatience, p.tree, p.env)
+	branch := p.branch()
+	return g, func(at begin) bool {
+		return at.Branch != "" && at.Branch == branch || at.Commit == "" ||
 			g.run("", io.Discard, "merge-base", "--is-ancestor", at.Commit, "HEAD") == nil
 	}, end
 }
@@ -78,8 +77,10 @@ func (p place) counting() (here begin, counts func(at begin) bool, end func()) {
 // put puts the begin into what is open, in the place of those of the session's that count and are no older,
 // whose mark it keeps. A mark is that of all of the session's that count.
 func (p place) put(session string, b begin, mark verdict) error {
-	here, counts, end := p.counting()
+	g, counts, end := p.counting()
 	defer end()
+	here := begin{}
+	here.Commit, here.Branch = g.head()
 	return p.update(func(r *treeRecord) {
 		next, kept := openBegin{begin: b, Session: session, Put: now(), At: here, Mark: mark}, r.Open[:0]
 		for _, o := range r.Open {
