@@ -143,13 +143,13 @@ func (c *conversation) line(line []byte) {
 	if _, isSyntax := json.Unmarshal(line, &e).(*json.SyntaxError); isSyntax || e.IsSidechain {
 		return
 	}
-	isUsers, text := e.Type == "user" && !isResult, string(e.Message.Content)
-	if isUsers || e.Subtype == "compact_boundary" {
+	isTyped, text := e.Type == "user" && !isResult, string(e.Message.Content)
+	if isTyped || e.Subtype == "compact_boundary" {
 		c.takeBack(e)
 	}
 	c.version, c.cwd = cmp.Or(e.Version, c.version), cmp.Or(e.Cwd, c.cwd)
 	c.model = cmp.Or(e.Attachment.Identity.ModelID, c.model)
-	if isUsers {
+	if isTyped {
 		c.submitted = append(c.submitted, text) // also what Claude Code itself submits, as when a /loop ticks
 	}
 	switch {
@@ -166,7 +166,7 @@ func (c *conversation) line(line []byte) {
 		if r := e.answer(); e.Type == "user" && isUsersOwn(r.words) {
 			c.requests = append(c.requests, r)
 		}
-	case !isUsers || e.IsMeta || e.IsCompactSummary:
+	case !isTyped || e.IsMeta || e.IsCompactSummary:
 	case strings.HasPrefix(text, interruption):
 		c.stopped = c.lastWords != "" // else Esc sent what the user had typed
 	default:
