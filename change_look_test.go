@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -16,7 +17,7 @@ import (
 // placeIn is a working tree of the sandbox's with its record.
 func (box *sandbox) placeIn(dir string) place {
 	check(box.t, box.stateDir().create())
-	return box.stateDir().place(dir, append(box.vars, "GIT_DIR=/nowhere", "GIT_INDEX_FILE=/nowhere"))
+	return box.stateDir().place(dir, append(slices.Clone(box.vars), "GIT_DIR=/nowhere", "GIT_INDEX_FILE=/nowhere"))
 }
 
 // lookIn is a look there that has its time, with what it leaves out.
