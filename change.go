@@ -113,7 +113,7 @@ func copyIndex(from, to string) error {
 // git does not track is listed once.
 func (o *lookout) stage(isWhole bool) error {
 	err := o.run("", io.Discard, append([]string{"add", "-u", "--sparse", "--ignore-errors"}, o.scope...)...)
-	isPartial := exitCode(err) == 1 // it could not read a file; where it can't be run, the next call fails, too
+	isPartial := exitCode(err) == 1 // it could not read a file; where it can't be run, so can't the next
 	if err != nil && !isPartial {
 		return err
 	}
@@ -225,11 +225,12 @@ func rank(isLast bool) int {
 
 // diffFlags keep a diff from depending on what the user has set, and from renames.
 var diffFlags = []string{"diff", "--no-renames", "-O/dev/null", "--no-ext-diff", "--no-textconv",
-	"--no-color", "--no-relative", "--submodule=short", "--ignore-submodules=none", "--src-prefix=a/", "--dst-prefix=b/"}
+	"--no-color", "--no-relative", "--submodule=short", "--ignore-submodules=none",
+	"--src-prefix=a/", "--dst-prefix=b/"}
 
 // changedPaths returns the paths in which two trees differ, the second one the look's, in git's order. One
-// that is no part of a change has no letter: it lies on the disk still, and neither HEAD nor commit, which was
-// checked out at the first tree, has it. It is ignored by now, or left out.
+// that is no part of a change has no letter: it lies on the disk still, and neither HEAD nor commit, which
+// was checked out at the first tree, has it. It is ignored by now, or left out.
 func (o *lookout) changedPaths(from, commit, to string) (paths []changedPath, err error) {
 	lines, err := o.differing("--name-status", from, to)
 	main, _ := o.output("rev-parse", "-q", "--verify", "refs/remotes/origin/HEAD^{tree}")
@@ -380,7 +381,8 @@ func (c judgedChange) changeText() string {
 		}
 	}
 	if c.shown != "" {
-		parts = append(parts, say(changesDiff, c.base[:12], c.TreeID[:12], c.Top)+"\n"+fenced("diff", c.shown))
+		command := say(changesDiff, c.base[:12], c.TreeID[:12], c.Top)
+		parts = append(parts, command+"\n"+fenced("diff", c.shown))
 	}
 	if c.rest != "" {
 		parts = append(parts, say(changesRest, c.rest))

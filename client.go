@@ -26,10 +26,10 @@ type caller struct {
 // milliseconds, and what no other launch has.
 func newLaunchToken() string { return fmt.Sprintf("%d.%s", now().UnixMilli(), rand.Text()) }
 
-// callerNow returns the caller of a hook. The first client that asks with a launch's token claims that launch;
-// when it has ended the next one does, as behind a wrapper. Where the claim can't be written the token alone
-// counts. A token of another form is 2.0's, whose launch is in the session's state. A background session is
-// nobody's launch: its service has the variables of whatever has started that (2.1.332).
+// callerNow returns the caller of a hook. The first client that asks with a launch's token claims that
+// launch; when it has ended the next one does, as behind a wrapper. Where the claim can't be written the
+// token alone counts. A token of another form is 2.0's, whose launch is in the session's state. A background
+// session is nobody's launch: its service has the variables of whatever has started that (2.1.332).
 func (d dirs) callerNow(claims bool) (c caller, err error) {
 	token := d.env.get(launchVariable)
 	millis, random, _ := strings.Cut(token, ".")

@@ -72,7 +72,8 @@ func (r review) message() string {
 		return text
 	case r.Verdict == verdictBlock && on.isQuestion:
 		answer := say(on.answer, cutMiddle(r.Feedback, 500))
-		return strings.Join([]string{say(on.answered), r.Question, answer, r.receipt(), say(on.otherwise)}, "\n")
+		lines := []string{say(on.answered), r.Question, answer, r.receipt(), say(on.otherwise)}
+		return strings.Join(lines, "\n")
 	case r.Verdict == verdictBlock && r.Observed:
 		return r.receipt() + "\n" + say(observedFeedback, r.Feedback)
 	case r.Verdict == verdictAllow && r.Feedback != "":

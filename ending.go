@@ -1,8 +1,9 @@
 package main
 
-// What ccc starts (a reviewer, the trial of the hooks, the demo) ends with it. It stays in ccc's process group,
-// which Claude Code signals as a whole. ccc signals its own child and what it adopted, never the group: that may
-// be claude's. On Linux ccc adopts what the child leaves behind, and the kernel ends the child when ccc dies.
+// What ccc starts (a reviewer, the trial of the hooks, the demo) ends with it. It stays in ccc's process
+// group, which Claude Code signals as a whole. ccc signals its own child and what it adopted, never the
+// group: that may be claude's. On Linux ccc adopts what the child leaves behind, and the kernel ends the
+// child when ccc dies.
 
 import (
 	"context"
@@ -49,10 +50,10 @@ func untilSignal() context.Context {
 	return ctx
 }
 
-// runToEnd runs cmd to its end, or to that of ctx: then it gets SIGTERM, with which claude ends its tools, and
-// SIGKILL after termGrace. On Linux nothing of it runs when runToEnd returns, and no other child of ccc's may:
-// it would be ended, too. The error is that of the command's end; cmd.Process is nil where it could not be
-// started.
+// runToEnd runs cmd to its end, or to that of ctx: then it gets SIGTERM, with which claude ends its tools,
+// and SIGKILL after termGrace. On Linux nothing of it runs when runToEnd returns, and no other child of ccc's
+// may: it would be ended, too. The error is that of the command's end; cmd.Process is nil where it could not
+// be started.
 func runToEnd(ctx context.Context, cmd *exec.Cmd) error {
 	runtime.LockOSThread() // to the kernel the end of the thread that starts the command is that of ccc
 	defer runtime.UnlockOSThread()
@@ -90,7 +91,8 @@ func runToEnd(ctx context.Context, cmd *exec.Cmd) error {
 
 // endChildren kills the children that this process has adopted, and what they leave behind.
 func endChildren() {
-	for deadline := time.Now().Add(killPatience); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+	const pause = 5 * time.Millisecond
+	for deadline := time.Now().Add(killPatience); time.Now().Before(deadline); time.Sleep(pause) {
 		children := childProcesses()
 		if len(children) == 0 {
 			return
@@ -102,5 +104,5 @@ func endChildren() {
 	}
 }
 
-// isGone reports whether there is no process of that number, which 0 is never. One of another user's is there.
+// isGone reports whether no process has that number, as none has 0. One of another user's is there.
 func isGone(pid int) bool { return pid <= 0 || errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) }

@@ -1,6 +1,6 @@
 package main
 
-// macOS lets no process adopt another's children, nor end with its parent: there ccc ends its own child alone.
+// macOS lets no process adopt another's children, nor end with its parent: there ccc ends only its own child.
 
 import "syscall"
 

@@ -34,7 +34,7 @@ const (
 	projectVariable    = "CLAUDE_PROJECT_DIR"     // for hooks, by Claude Code: where the session was started
 	toolVariable       = "CLAUDECODE"             // for what Claude Code's tools and hooks start, by it
 	clientVariable     = "CLAUDE_PID"             // for the same, by it: its process
-	entrypointVariable = "CLAUDE_CODE_ENTRYPOINT" // for the same, by it: cli where a user sits before it, or sdk-...
+	entrypointVariable = "CLAUDE_CODE_ENTRYPOINT" // for the same, by it: cli before a user, or sdk-...
 	jobVariable        = "CLAUDE_JOB_DIR"         // set for a background session
 	sessionVariable    = "CLAUDE_CODE_SESSION_ID" // for what Claude Code's tools start, by it
 	urlVariable        = "ANTHROPIC_BASE_URL"
@@ -49,8 +49,9 @@ const (
 	// reviewer, so that neither can use the other's prompt cache. With "0" it leaves the line out. A
 	// subscription is billed by that line.
 	attributionVariable = "CLAUDE_CODE_ATTRIBUTION_HEADER"
-	// With advisorModel of settings.json a reviewer could ask the user's advisor, a dearer model that gets the
-	// whole conversation. With "1" Claude Code has none, and leaves its advice out of a fork (2.1.280, 2.1.332).
+	// With advisorModel of settings.json a reviewer could ask the user's advisor, a dearer model that gets
+	// the whole conversation. With "1" Claude Code has none, and leaves its advice out of a fork (2.1.280,
+	// 2.1.332).
 	advisorVariable = "CLAUDE_CODE_DISABLE_ADVISOR_TOOL"
 )
 

@@ -128,7 +128,8 @@ type storedSession struct {
 // storedSessions returns the sessions of Claude Code's, whose directory dir is, whose ids word begins, the
 // newest first. A subagent's transcript, agent-*.jsonl, is no session.
 func storedSessions(dir, word string) (sessions []storedSession) {
-	names, _ := fs.Glob(os.DirFS(dir), "projects/*/*.jsonl") // for filepath.Glob a bracket in dir is a pattern, too
+	// For filepath.Glob a bracket in dir is a pattern, too.
+	names, _ := fs.Glob(os.DirFS(dir), "projects/*/*.jsonl")
 	for _, name := range names {
 		id := strings.TrimSuffix(filepath.Base(name), ".jsonl")
 		if !strings.HasPrefix(id, word) || !validSession(id) || strings.HasPrefix(id, "agent-") {

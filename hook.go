@@ -105,8 +105,8 @@ func answerEvent(env environ, state string) (decision any, err error) {
 }
 
 // deferStop returns the answer to a stop of an interactive session at which subagents still work, nil for any
-// other: it is reviewed when they have ended, which wakes the session. Where the same ones worked at the last such
-// stop, one may hang.
+// other: it is reviewed when they have ended, which wakes the session. Where the same ones worked at the last
+// such stop, one may hang.
 func (h *hook) deferStop() any {
 	ids := h.event.subagents()
 	isInteractive := h.dirs.env.get(entrypointVariable) == "cli"
@@ -243,9 +243,9 @@ func (h *hook) endAtLimit(r review, request reviewRequest) review {
 	return r
 }
 
-// hasWorked reports whether a stop is of work: the last one is not approved, the agent has called a tool since
-// then, or there is a change. A transcript that can't be read, or is not
-// complete, may hold a call. Where the change is not known, the calls alone count.
+// hasWorked reports whether a stop is of work: the last one is not approved, the agent has called a tool
+// since then, or there is a change. A transcript that can't be read, or is not complete, may hold a call.
+// Where the change is not known, the calls alone count.
 func (h *hook) hasWorked(ctx context.Context, request reviewRequest) bool {
 	last := h.past.lastStop()
 	since := last.Begun
@@ -276,8 +276,9 @@ func (h *hook) update(change func(*sessionState)) error {
 // buildRequest returns what the reviewer gets to know of the event.
 func (h *hook) buildRequest() reviewRequest {
 	e, past, on := h.event, h.past, h.event.occasion()
-	r := reviewRequest{here: e.Cwd, transcript: e.TranscriptPath, tasks: e.BackgroundTasks, crons: e.SessionCrons,
-		lastMessage: string(e.LastAssistantMessage), section: on.section, inPlanMode: e.PermissionMode == "plan"}
+	r := reviewRequest{here: e.Cwd, transcript: e.TranscriptPath, section: on.section,
+		tasks: e.BackgroundTasks, crons: e.SessionCrons, inPlanMode: e.PermissionMode == "plan",
+		lastMessage: string(e.LastAssistantMessage)}
 	if on.isQuestion {
 		r.question = encodeJSON(e.ToolInput)
 	}
@@ -343,8 +344,8 @@ func (h *hook) introduce() any {
 	return systemMessage(strings.TrimSpace(text + say(introducedLog) + "\n" + h.config.englishOffer(h.dirs)))
 }
 
-// beginChange notes that the session's change begins with this prompt, if none is open. Outside git the prompt
-// takes back what the last review said.
+// beginChange notes that the session's change begins with this prompt, if none is open. Outside git the
+// prompt takes back what the last review said.
 func (h *hook) beginChange() error {
 	p := h.place(h.event.Cwd)
 	if p.Repository == "" {

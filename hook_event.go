@@ -19,8 +19,8 @@ import (
 type hookEvent struct {
 	SessionID            string                     `json:"session_id"`
 	HookEventName        string                     `json:"hook_event_name"`
-	StopHookActive       bool                       `json:"stop_hook_active"` // a hook blocked the last stop
-	AgentID              string                     `json:"agent_id"`         // set where a subagent is at work
+	StopHookActive       bool                       `json:"stop_hook_active"` // a hook blocked a stop
+	AgentID              string                     `json:"agent_id"`         // set for a subagent
 	TranscriptPath       string                     `json:"transcript_path"`
 	Cwd                  string                     `json:"cwd"`
 	PermissionMode       string                     `json:"permission_mode"`
@@ -54,7 +54,8 @@ func (e *hookEvent) parse(text []byte) error {
 		return isSet && json.Unmarshal(value, of) != nil
 	}
 	e.StopHookActive = e.StopHookActive || isOdd("stop_hook_active", new(bool))
-	for field, value := range map[string]*string{"agent_id": &e.AgentID, "hook_event_name": &e.HookEventName} {
+	names := map[string]*string{"agent_id": &e.AgentID, "hook_event_name": &e.HookEventName}
+	for field, value := range names {
 		if isOdd(field, new(string)) {
 			*value = "of another type"
 		}

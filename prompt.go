@@ -85,8 +85,8 @@ func (r *reviewRequest) addChange(change judgedChange) {
 	r.wordsOnly = isEmpty && r.question == nil && r.conversation.wordsOnly && !r.incomplete
 }
 
-// isWaiting reports whether something is still to come of the work: a plan waits, something is to wake the agent,
-// or by hand, it is at work. An approval then ends no request.
+// isWaiting reports whether something is still to come of the work: a plan waits, something is to wake the
+// agent, or by hand, it is at work. An approval then ends no request.
 func (r reviewRequest) isWaiting() bool {
 	return r.inPlanMode || len(r.tasks)+len(r.crons) > 0 || r.isWorking
 }

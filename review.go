@@ -218,8 +218,8 @@ func (s *supervision) endReview(r review, err error) review {
 	return r
 }
 
-// settle records what the end of the review means for the working tree. A review that had no begin is noted as
-// the last one now.
+// settle records what the end of the review means for the working tree. A review that had no begin is noted
+// as the last one now.
 func (s *supervision) settle(r review) {
 	p := s.dirs.state.place(r.Seen.Top, s.dirs.env)
 	if r.Deadline.IsZero() && !r.occasion().isQuestion {

@@ -16,8 +16,8 @@ import (
 // sessionState is what ccc remembers of a session between two hooks.
 type sessionState struct {
 	SessionID  string    `json:"session_id"`
-	Count      int       `json:"count"`                // reviews since the last prompt, or approval of a stop
-	Enabled    mode      `json:"enabled,omitempty"`    // as its last switch or launch left it, "" before the first
+	Count      int       `json:"count"`                // reviews since the last prompt, or approved stop
+	Enabled    mode      `json:"enabled,omitempty"`    // by its last switch or launch, "" before one
 	SwitchedAt time.Time `json:"switched_at,omitzero"` // the time of that
 	Provider   string    `json:"provider,omitempty"`   // of the client that ran its last hook, or noProvider
 	CreatedAt  time.Time `json:"created_at"`
@@ -74,9 +74,9 @@ func (m *mode) UnmarshalJSON(text []byte) error {
 
 var errCorrupt = errors.New("the file is corrupt")
 
-// readState returns the state of the session. Where it has none, or with an error, it returns a new one, which
-// with an error has the last switch of the timeline, or is on where a review behind it shows a launch. The error
-// is errCorrupt for a file that makes no sense. In 2.0 the launch had a member of its own.
+// readState returns the state of the session. Where it has none, or with an error, it returns a new one,
+// which with an error has the last switch of the timeline, or is on where a review behind it shows a launch.
+// The error is errCorrupt for a file that makes no sense. In 2.0 the launch had a member of its own.
 func (s sessionFiles) readState() (sessionState, error) {
 	fresh := sessionState{SessionID: s.id, CreatedAt: now()}
 	text, err := os.ReadFile(s.stateFile())

@@ -162,8 +162,9 @@ const (
 )
 
 // sweep removes the files of a session together, once nothing was written to any of them for longer than
-// retention, each file of a trial, a launch and a review by itself, and renames a log over logLimit. It does so once in
-// sweepInterval. The time of the last sweep is that of the lock's file, which nothing else changes.
+// retention, each file of a trial, a launch and a review by itself, and renames a log over logLimit. It does
+// so once in sweepInterval. The time of the last sweep is that of the lock's file, which nothing else
+// changes.
 func (d stateDir) sweep() error {
 	swept, err := os.Stat(d.lockFile())
 	if err == nil && time.Since(swept.ModTime()).Abs() < sweepInterval { // a clock may be set back
@@ -266,8 +267,8 @@ func (d stateDir) purge() (removed, others int, err error) {
 	return removed, others, err
 }
 
-// hold locks the file of a review until it is released, or this process ends, however: no child inherits what Go
-// opens. The file has in it on which device it lies.
+// hold locks the file of a review until it is released, or this process ends, however: no child inherits what
+// Go opens. The file has in it on which device it lies.
 func (s sessionFiles) hold(review string) (release func(), err error) {
 	file, err := os.OpenFile(s.runningFile(review), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
@@ -281,8 +282,8 @@ func (s sessionFiles) hold(review string) (release func(), err error) {
 	return release, errors.Join(err, syscall.Flock(int(file.Fd()), syscall.LOCK_EX))
 }
 
-// isHeld reports whether a review without an end runs: it holds the lock of its file. Where locks can't tell, as
-// in a copy, where the file is another, or on a network drive without locks, the time over decides.
+// isHeld reports whether a review without an end runs: it holds the lock of its file. Where locks can't tell,
+// as in a copy, where the file is another, or on a network drive without locks, the time over decides.
 func (s sessionFiles) isHeld(review string, over time.Time) bool {
 	file, err := os.Open(s.runningFile(review))
 	if errors.Is(err, fs.ErrNotExist) {

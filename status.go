@@ -55,7 +55,7 @@ func (s *screen) writeNothingIn(dir string, elsewhere int) {
 type summary struct {
 	Session   string     `json:"session_id"`      // Claude Code's id
 	Project   string     `json:"project"`         // the directory in which it was started
-	Mode      mode       `json:"mode"`            // on, off or observe, seen from outside; "": it has no state
+	Mode      mode       `json:"mode"`            // on, off or observe, seen from outside; "": no state
 	Count     int        `json:"count"`           // reviews of the present request
 	Limit     int        `json:"max_iterations"`  // how many that has
 	Verdict   verdict    `json:"verdict"`         // of its last review, or reviewing while one runs

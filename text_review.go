@@ -71,13 +71,13 @@ var (
 	sectionCompare = words{ // compareExample; the last item of the list above
 		"- 失败是不是原来就有，同一次运行里撤掉改动、重新构建（git 不动被忽略的文件）再跑一遍就知道；报错相同才是同一个失败：\n\n```sh\n%s\n```",
 		"- Whether a failure was there before, the same run tells when the tests run again without the " +
-			"change, built anew (git leaves ignored files as they are). It is the same failure only with the " +
-			"same message:\n\n```sh\n%s\n```"}
+			"change, built anew (git leaves ignored files as they are). It is the same failure only with " +
+			"the same message:\n\n```sh\n%s\n```"}
 	sectionWordsOnly = words{
 		"## 只有对话\n最后一条要求之后，Agent 没有调用工具，也没有文件不同。审它的回答，或者它该做而没做的事。不必运行什么，回答说到的文件才读。",
-		"## Words only\nSince the last request the agent called no tool, and no file differs. Judge its answer, " +
-			"or what it should have done and did not. Nothing needs to be run; read a file only where the " +
-			"answer speaks of it."}
+		"## Words only\nSince the last request the agent called no tool, and no file differs. Judge its " +
+			"answer, or what it should have done and did not. Nothing needs to be run; read a file only " +
+			"where the answer speaks of it."}
 	homeReadOnly = words{
 		"HOME 下有别的文件系统挂载：副本里 HOME 这一层的文件是只读的，也不能新建，下面的目录可以写。写这些文件时的“Read-only file system”不说明 Agent 的工作。",
 		"Something is mounted below HOME: in the copy the files directly in HOME are read-only, and none " +
@@ -86,8 +86,8 @@ var (
 	foreignFiles = words{ // one of them
 		"项目里有些文件（如 %s）的用户组不是用户自己的，副本里改不了。写这些文件时的“Value too large for defined data type”不说明 Agent 的工作。",
 		"Some files of the project, such as %s, are of another group than the user's own and can't be " +
-			"changed in the copy. \"Value too large for defined data type\" for such a file says nothing of the " +
-			"agent's work."}
+			"changed in the copy. \"Value too large for defined data type\" for such a file says nothing " +
+			"of the agent's work."}
 	sectionNoCopy = words{ // why there is none
 		"## 运行命令\n这里没有一次性副本可用（原因：%s），测试和例子不能运行；只读命令和用户规则放行的命令仍可单独运行，直接作用于真实的文件。请根据文件和对话里的输出判断。",
 		"## Running commands\nThere is no throwaway copy to use here (cause: %s), so tests and examples " +
@@ -97,9 +97,10 @@ var (
 	requestsJudged  = words{ // approved, let go, at the limit, and what is not listed
 		"这次审的，是下面没有注明“已通过”的全部要求，审过而未通过的也算；注明“已放行”的，审当时还剩下的部分。" +
 			"已通过的不再翻案，除非这次把它弄坏了。更早的要求、用户说过的其他话在上面的对话里，同样有效。",
-		"Judged now is all that is not marked as approved, also what the limit left open, and of what was let go " +
-			"the part that was left then. Approved ones are closed, unless this work broke them. Earlier requests, " +
-			"and what else the user said, stand in the conversation above and count as well."}
+		"Judged now is all that is not marked as approved, also what the limit left open, and of what was " +
+			"let go the part that was left then. Approved ones are closed, unless this work broke them. " +
+			"Earlier requests, and what else the user said, stand in the conversation above and count as " +
+			"well."}
 	remarkWithEsc = words{"（按 Esc 时发出：对话中可能没有，但 Agent 已收到）",
 		"(sent with Esc: the agent got it, even if the conversation lacks it)"}
 	remarkInterrupted = words{"（用户在此打断）", "(the user interrupted the agent at it)"}
@@ -142,8 +143,8 @@ var (
 		"## Scheduled wake-ups\n%s\nEach wakes the agent at its time, and there will be a review then."}
 	sectionChanges = words{"## 本次改动\n%s", "## The change\n%s"}
 	changesBegin   = words{"与改动开始时工作区里的内容相比；此前已有的改动不算在内。",
-		"Compared with what lay in the working tree when this change began; what had been changed before is " +
-			"left out."}
+		"Compared with what lay in the working tree when this change began; what had been changed before " +
+			"is left out."}
 	changesMayBeOlder = words{"改动开始时工作区里有什么，没有记录，因此与 %s 相比：其中可能有更早的改动。",
 		"What lay in the working tree when this change began is not known, so this is compared with %s: " +
 			"some of it may be older."}
@@ -162,8 +163,8 @@ var (
 			"mention. Judge such edits for what they are."}
 	changesOfOther = words{ // session, when, its newest request, its last feedback
 		"其中也有另一个会话的改动，还没有通过（会话 %s，%s）：通过这次审查，也就通过了它。它最新的要求：%s\n它上次的反馈：%s",
-		"Changes of another session, which nobody has approved, are part of this (session %s, %s): an approval " +
-			"approves them, too. Its newest request: %s\nIts last feedback: %s"}
+		"Changes of another session, which nobody has approved, are part of this (session %s, %s): an " +
+			"approval approves them, too. Its newest request: %s\nIts last feedback: %s"}
 	changesMain = words{"下面这些与远程主分支上的内容相同（拉取、合并来的，或者 Agent 自己推送的）：",
 		"These are as on the remote's main branch (pulled, merged, or pushed by the agent):"}
 	changesDiff = words{"git diff %s %s（加上 -- 路径，只看一个文件），路径从 %s 算起：",

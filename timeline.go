@@ -58,7 +58,7 @@ type switched struct {
 // review that could not begin, have the line of the end alone.
 type review struct {
 	ID        string    `json:"id"`                       // unique in the session
-	Event     string    `json:"event"`                    // Stop, PreToolUse (a question), or review (by hand)
+	Event     string    `json:"event"`                    // Stop, PreToolUse (a question), review (by hand)
 	Iteration int       `json:"iteration,omitempty"`      // its number among those of the request, from 1
 	Limit     int       `json:"max_iterations,omitempty"` // how many it has; not by hand or observed
 	Begun     time.Time `json:"begun"`                    // in both lines
@@ -77,7 +77,7 @@ type review struct {
 	Way    string    `json:"way,omitempty"`     // asked with the agent's "cache", or with its "own" prompt
 	NoCopy string    `json:"no_copy,omitempty"` // why nothing could be run; what fixes that on a line below
 	Seen   look      `json:"seen,omitzero"`     // the working tree, as the review began
-	Change []string  `json:"change,omitempty"`  // the first paths of the change, behind git's letter and a blank
+	Change []string  `json:"change,omitempty"`  // its first paths, behind git's letter and a blank
 	Ended  time.Time `json:"ended,omitzero"`    // when it ended
 	outcome
 

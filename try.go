@@ -75,7 +75,8 @@ func try(c *invocation) error {
 	if err != nil {
 		err = noCopy(err)
 	} else {
-		signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // a reader that goes away must not end it at once
+		// A reader that goes away must not end it at once.
+		signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 		ctx := untilSignal()
 		code, err = plan.run(ctx, timeout)
 		isByHand := c.env.get(tryVariable) == "" // else the request has it
@@ -339,7 +340,8 @@ func (plan *tryPlan) findPlaces() error {
 			plan.places = append(plan.places, path)
 		}
 	}
-	for _, path := range []string{home, t.Repository, lookupEnv(plan.env, "TMPDIR"), "/tmp", "/var/tmp", "/dev/shm"} {
+	temporary := lookupEnv(plan.env, "TMPDIR")
+	for _, path := range []string{home, t.Repository, temporary, "/tmp", "/var/tmp", "/dev/shm"} {
 		add(path, mayEnter)
 	}
 	for _, entry := range plan.env {

@@ -68,8 +68,9 @@ func (plan *tryPlan) start(scratch string) (*tryCopy, error) {
 	}, nil
 }
 
-// foreignIn names a file or directory at the top of the project that an ordinary user may change, but not in a
-// copy: the user namespace lacks its group, so the kernel does not copy it (EOVERFLOW). "" where there is none.
+// foreignIn names a file or directory at the top of the project that an ordinary user may change, but not in
+// a copy: the user namespace lacks its group, so the kernel does not copy it (EOVERFLOW). "" where there is
+// none.
 func foreignIn(project string) string {
 	entries, _ := os.ReadDir(project)
 	for _, entry := range entries {
