@@ -67,19 +67,10 @@ var hookCall = lazyRegexp(`("[^"]*"|'[^']*'|\S+)\s+["']?` + hookSubcommand + `(?
 // cccName matches the names of ccc's program, such as ccc-linux-amd64, a file of a release.
 var cccName = lazyRegexp(`^ccc([-._0-9].*)?$`)
 
-// ownProgram returns the program that a hook command calls if it is a ccc, else "".
-func ownProgram(command, self string) string {
+// callsCCC reports whether a hook command calls a ccc.
+func callsCCC(command, self string) bool {
 	call := hookCall().FindStringSubmatch(command)
-	switch {
-	case command == hookCommand(self):
-		return self
-	case call == nil:
-		return ""
-	}
-	if program := strings.Trim(call[1], `"'`); isCCC(program, self) {
-		return program
-	}
-	return ""
+	return command == hookCommand(self) || call != nil && isCCC(strings.Trim(call[1], `"'`), self)
 }
 
 // isCCC reports whether a program is a ccc: whether its name is that of self or matches cccName.
@@ -194,7 +185,6 @@ type ownEntry struct {
 	path    []string // hooks, event, index of the group, hooks, index
 	value   *jsonValue
 	matcher string // of its group
-	program string
 }
 
 // ownEntries finds ccc's entries in the matcher groups of event.
@@ -202,13 +192,9 @@ func (e *settingsEditor) ownEntries(event, self string) (entries []ownEntry) {
 	for _, group := range e.root.at("hooks", event).items() {
 		matcher := group.value.at("matcher").text
 		for _, item := range group.value.at("hooks").items() {
-			if program := ownProgram(item.value.at("command").text, self); program != "" {
-				entries = append(entries, ownEntry{
-					path:    []string{"hooks", event, group.key, "hooks", item.key},
-					value:   item.value,
-					matcher: matcher,
-					program: program,
-				})
+			if callsCCC(item.value.at("command").text, self) {
+				path := []string{"hooks", event, group.key, "hooks", item.key}
+				entries = append(entries, ownEntry{path: path, value: item.value, matcher: matcher})
 			}
 		}
 	}

@@ -124,7 +124,7 @@ func TestSettingsShellQuote(t *testing.T) {
 	} {
 		expectIs(t, "quoted: "+word, shellQuote(word), want)
 		command := hookCommand(word)
-		expectIs(t, "ccc's: "+command, ownProgram(command, "/bin/x") != "", filepath.Base(word) == "ccc")
+		expectIs(t, "ccc's: "+command, callsCCC(command, "/bin/x"), filepath.Base(word) == "ccc")
 	}
 }
 
@@ -234,36 +234,36 @@ func TestSettingsRefusedLaunch(t *testing.T) {
 
 // An entry of ccc's is known by the name of its program, however that is written.
 func TestHookCommands(t *testing.T) {
-	for command, want := range map[string]string{
-		"/old/ccc supervisor-hook":                               "/old/ccc",
-		"ccc supervisor-hook":                                    "ccc",
-		"'/old place/ccc' supervisor-hook":                       "/old place/ccc",
-		`"/old/ccc" supervisor-hook`:                             "/old/ccc",
-		`/old\ place/ccc  supervisor-hook`:                       "place/ccc",
-		"/old/ccc-linux-amd64 supervisor-hook":                   "/old/ccc-linux-amd64",
-		"/old/ccc-linux supervisor-hook":                         "/old/ccc-linux",
-		"/old/ccc_1.2 supervisor-hook":                           "/old/ccc_1.2",
-		"/old/ccc supervisor-hook --state-dir '/my state'":       "/old/ccc",
-		"/old/ccc 'supervisor-hook' 2>>/tmp/log || true":         "/old/ccc",
-		`CCC_WORK_DIR=/w LANG="C" exec /old/ccc supervisor-hook`: "/old/ccc",
-		"cd /tmp && /old/ccc supervisor-hook":                    "/old/ccc",
-		"$HOME/bin/ccc supervisor-hook":                          "$HOME/bin/ccc",
-		"~/bin/ccc supervisor-hook":                              "~/bin/ccc",
-		"$(brew --prefix)/bin/ccc supervisor-hook":               "--prefix)/bin/ccc",
-		"wrap /bin/ccc supervisor-hook":                          "/bin/ccc",
-		"/other/my-review supervisor-hook":                       "/other/my-review", // the running program's own name
+	for command, want := range map[string]bool{
+		"/old/ccc supervisor-hook":                               true,
+		"ccc supervisor-hook":                                    true,
+		"'/old place/ccc' supervisor-hook":                       true,
+		`"/old/ccc" supervisor-hook`:                             true,
+		`/old\ place/ccc  supervisor-hook`:                       true,
+		"/old/ccc-linux-amd64 supervisor-hook":                   true,
+		"/old/ccc-linux supervisor-hook":                         true,
+		"/old/ccc_1.2 supervisor-hook":                           true,
+		"/old/ccc supervisor-hook --state-dir '/my state'":       true,
+		"/old/ccc 'supervisor-hook' 2>>/tmp/log || true":         true,
+		`CCC_WORK_DIR=/w LANG="C" exec /old/ccc supervisor-hook`: true,
+		"cd /tmp && /old/ccc supervisor-hook":                    true,
+		"$HOME/bin/ccc supervisor-hook":                          true,
+		"~/bin/ccc supervisor-hook":                              true,
+		"$(brew --prefix)/bin/ccc supervisor-hook":               true,
+		"wrap /bin/ccc supervisor-hook":                          true,
+		"/other/my-review supervisor-hook":                       true, // the running program's own name
 		// None of ccc's.
-		"/bin/other supervisor-hook":        "",
-		"/bin/ccc status":                   "",
-		"/bin/ccc status # supervisor-hook": "",
-		"ccc > supervisor-hook-log":         "",
-		"/bin/cccp supervisor-hook":         "",
-		"/ccc/review supervisor-hook":       "",
+		"/bin/other supervisor-hook":        false,
+		"/bin/ccc status":                   false,
+		"/bin/ccc status # supervisor-hook": false,
+		"ccc > supervisor-hook-log":         false,
+		"/bin/cccp supervisor-hook":         false,
+		"/ccc/review supervisor-hook":       false,
 	} {
-		expectIs(t, command, ownProgram(command, "/opt/my-review"), want)
+		expectIs(t, command, callsCCC(command, "/opt/my-review"), want)
 	}
 	for _, self := range []string{"/opt/my review", "/opt/it's mine"} {
-		expectIs(t, self, ownProgram(hookCommand(self), self), self)
+		expectIs(t, self, callsCCC(hookCommand(self), self), true)
 	}
 }
 
