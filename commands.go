@@ -163,15 +163,6 @@ CCC_SUPERVISOR=1, as --supervisor; NO_COLOR.
 `
 )
 
-// configHelp returns the page of ccc.json.
-func configHelp() string {
-	keys := ""
-	for _, key := range defaultConfig().keys() {
-		keys += fmt.Sprintf("  %-28s %s\n", key.path, key.brief)
-	}
-	return fmt.Sprintf(configPage, keys)
-}
-
 // overview returns the help of ccc as a whole, which fits a terminal of 80 columns and 24 lines.
 func overview() string {
 	text, group := overviewBegins, "Start"
@@ -203,7 +194,11 @@ func showHelp(c *invocation) error {
 		name := c.operands[0]
 		switch command := commandNamed(name); {
 		case name == configTopic:
-			text = configHelp()
+			keys := ""
+			for _, key := range defaultConfig().keys() {
+				keys += fmt.Sprintf("  %-28s %s\n", key.path, key.brief)
+			}
+			text = fmt.Sprintf(configPage, keys)
 		case command.name != "":
 			text = command.page()
 		default:

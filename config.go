@@ -131,14 +131,15 @@ func parseConfig(content []byte) (*configuration, error) {
 func (c *configuration) readMember(content []byte, m jsonMember, above ...string) error {
 	path, v := append(slices.Clone(above), m.key), m.value
 	key, depth, isProvider := strings.Join(path, "."), len(path), path[0] == "providers"
+	keys := c.keys()
 	isKey := func(k configKey) bool { return k.path == key && k.value != nil }
 	expected := func(what string) error {
 		line, _ := position(content, v.start)
 		return fmt.Errorf("line %d: %s: expected %s", line, key, what)
 	}
-	switch i := slices.IndexFunc(c.keys(), isKey); {
+	switch i := slices.IndexFunc(keys, isKey); {
 	case i >= 0:
-		known := c.keys()[i]
+		known := keys[i]
 		err := json.Unmarshal([]byte(v.raw), known.value)
 		if err != nil || v.raw == "null" || known.isExpected != nil && !known.isExpected() {
 			return expected(known.expected)
@@ -173,9 +174,13 @@ func (c *configuration) readMember(content []byte, m jsonMember, above ...string
 }
 
 // use makes c the configuration of this process, which has that environment. It decides the language, or the
-// locale does, and which secrets are redacted.
+// locale does, where one without a language means Chinese, and which secrets are redacted.
 func (c *configuration) use(env environ) {
-	lang = languageFor(c.Language)
+	lang = english
+	locale := cmp.Or(c.Language, localeName())
+	if locale == noLocale || strings.HasPrefix(strings.ToLower(locale), chinese) {
+		lang = chinese
+	}
 	secretEnvironment = func() []string { return slices.Concat(env, c.variables(env)) }
 }
 

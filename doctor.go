@@ -35,7 +35,7 @@ func doctor(_ *invocation, d dirs) error {
 		look    func() (well string, err error)
 	}{
 		{"configuration:", c.checkConfiguration},
-		{"provider:", c.checkProviders},
+		{"provider:", c.checkReviewer},
 		{"claude:", c.checkClaude},
 		{"hooks:", c.checkHooks},
 		{"hooks tried:", c.checkTrial},
@@ -82,8 +82,8 @@ func (c *checkup) checkConfiguration() (string, error) {
 	return path, nil
 }
 
-// checkProviders checks the reviewer's own provider.
-func (c *checkup) checkProviders() (string, error) {
+// checkReviewer checks the reviewer's own provider.
+func (c *checkup) checkReviewer() (string, error) {
 	return c.launch.config.Supervisor.Provider, c.launch.checkReviewer()
 }
 

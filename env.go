@@ -269,9 +269,6 @@ func otherClaude(env environ) string {
 	return installClaude
 }
 
-// updateClaude is what helps against clientTooOld.
-const updateClaude = "claude update / " + installClaude
-
 // findClaude returns the absolute path of the claude to run: $CCC_CLAUDE, else the one in PATH. The error is
 // a failure with the exit code of a shell, 126 or 127.
 func findClaude(env environ) (string, error) {

@@ -20,16 +20,6 @@ var languages = []string{chinese, english}
 // lang is the language of this process. It is set once, before the first text is used.
 var lang = chinese
 
-// languageFor returns configured, the language that ccc.json names, or if that is "" the locale's. A locale
-// without a language means Chinese.
-func languageFor(configured string) string {
-	locale := cmp.Or(configured, localeName())
-	if locale == noLocale || strings.HasPrefix(strings.ToLower(locale), chinese) {
-		return chinese
-	}
-	return english
-}
-
 // noLocale is the name of a locale without a language.
 const noLocale = "C"
 

@@ -108,11 +108,11 @@ func init() {
 }
 
 func main() {
-	os.Exit(runSubcommand(os.Args[1:], os.Environ()))
+	os.Exit(runCCC(os.Args[1:], os.Environ()))
 }
 
-// runSubcommand is ccc with these arguments and this environment. It returns the exit code.
-func runSubcommand(args []string, env environ) int {
+// runCCC is ccc with these arguments and this environment. It returns the exit code.
+func runCCC(args []string, env environ) int {
 	asked := args // behind --supervisor, which changes nothing for those who ask for help or version
 	for len(asked) > 1 && asked[0] == supervisorFlag {
 		asked = asked[1:]

@@ -1035,7 +1035,7 @@ func TestHookPlanned(t *testing.T) {
 	request.version = "2.1.279"
 	plan, err := h.plan(ctx, "", &request)
 	expectIs(t, "a client that is too old: a plan", plan != nil, false)
-	expectIs(t, "a client that is too old", fmt.Sprint(err), say(clientTooOld, "2.1.279", "2.1.280", updateClaude))
+	expectIs(t, "a client that is too old", fmt.Sprint(err), say(clientTooOld, "2.1.279", "2.1.280", "claude update / "+installClaude))
 	refuses := func(name, why string) {
 		t.Helper()
 		plan, err := h.plan(ctx, "", &request)
