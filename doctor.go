@@ -191,15 +191,15 @@ func (c *checkup) checkGit() (string, error) {
 
 // checkCopies checks whether copies can be made and hold, as each review does.
 func (c *checkup) checkCopies() (string, error) {
-	env, _ := reviewerEnv(c.launch.dirs.env, nil)
-	isHomeReadOnly, foreign, err := tryProbe(context.Background(), c.launch.dirs.here, env)
+	d := c.launch.dirs
+	isHomeReadOnly, foreign, err := tryProbe(context.Background(), d.here, reviewerEnv(d.env))
 	if err != nil {
 		f := failureOf(err)
 		return "", caution{withHint(fmt.Errorf("%w; the reviewer runs no commands", f.err), f.hint)}
 	}
 	if foreign != "" {
 		const hint = "if nobody else needs that group here (else work in a clone of your own):\n"
-		top := treeOf(c.launch.dirs.here).Top
+		top := treeOf(d.here).Top
 		err = withHint(fmt.Errorf(otherGroup, foreign), hint+`chgrp -R "$(id -gn)" `+shellQuote(top))
 		return "", caution{err}
 	}

@@ -334,8 +334,7 @@ func (h *hook) introduce() any {
 	const patience = 2 * time.Second // the probe takes some 50 ms, and the session waits for it
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	env, _ := reviewerEnv(h.dirs.env, nil)
-	_, foreign, err := tryProbe(ctx, workingTree(h.project, h.event.Cwd), env)
+	_, foreign, err := tryProbe(ctx, workingTree(h.project, h.event.Cwd), reviewerEnv(h.dirs.env))
 	if err != nil && ctx.Err() == nil {
 		text += say(introducedNoCopy)
 	} else if foreign != "" {

@@ -180,7 +180,7 @@ func (l *launch) askVersion(dir string) (version string, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), versionPatience)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, l.claude, "--version")
-	cmd.Env, _ = reviewerEnv(l.dirs.env, nil) // some versions refuse to run inside another claude
+	cmd.Env = reviewerEnv(l.dirs.env)         // some versions refuse to run inside another claude
 	cmd.Dir, cmd.WaitDelay = dir, time.Second // what it leaves running may hold its stdout
 	output, err := cmd.CombinedOutput()
 	if cmd.Process == nil && ctx.Err() == nil {

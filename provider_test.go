@@ -208,12 +208,19 @@ func TestAttribution(t *testing.T) {
 	}
 }
 
+// environmentWith returns the environment of a reviewer with that provider, in a launched session.
+func environmentWith(t *testing.T, session []string, p *provider) ([]string, error) {
+	config := &configuration{Supervisor: supervisorConfig{Provider: p.name}, Providers: map[string]*provider{p.name: p}}
+	s := supervision{dirs: dirs{env: session, claude: t.TempDir()}, config: config, caller: caller{launched: time.Now()}}
+	return s.environment()
+}
+
 // The line that a launch has left out stays out for a reviewer of the session's own provider, which shares its prompt cache.
 // With another provider a login may pay, and that is billed by the line.
 func TestAttributionOfReviewer(t *testing.T) {
 	env := []string{providerVariable + "=a", attributionVariable + "=0", cacheVariable + "=" + attributionLeftOut}
 	for name, want := range map[string]string{"a": "0", "b": ""} {
-		got, err := reviewerEnv(env, &provider{name: name})
+		got, err := environmentWith(t, env, &provider{name: name})
 		check(t, err)
 		expectIs(t, name+": "+attributionVariable, lookupEnv(got, attributionVariable), want)
 	}
@@ -500,13 +507,11 @@ func TestProviderEnvironments(t *testing.T) {
 	p := &provider{name: "b", Env: map[string]string{"ANTHROPIC_AUTH_TOKEN": "${TOKEN}", "X": "${SAME}", "Y": "${UNSET}", "Z": "plain"}}
 	hook := []string{"A=1", "CLAUDECODE=1", "CLAUDE_CODE_ENTRYPOINT=cli", "CLAUDE_CODE_CHILD_SESSION=1", sessionVariable + "=s", "CLAUDE_CODE_MESSAGING_X=1",
 		"TOKEN=t", "SAME=1", "UNSET=u", "ANTHROPIC_MODEL=m", line, cacheVariable + "=line", providerVariable + "=a"}
-	got, err := reviewerEnv(hook, nil)
-	check(t, err)
-	expect("a reviewer's", got, "A=1 ANTHROPIC_MODEL=m CCC_CACHE=line CCC_PROVIDER=a CCC_SUPERVISOR_HOOK=1 "+line+" CLAUDE_CODE_DISABLE_ADVISOR_TOOL=1 SAME=1 TOKEN=t UNSET=u")
-	got, err = reviewerEnv(hook, p)
+	expect("a reviewer's", reviewerEnv(hook), "A=1 ANTHROPIC_MODEL=m CCC_CACHE=line CCC_PROVIDER=a CCC_SUPERVISOR_HOOK=1 "+line+" CLAUDE_CODE_DISABLE_ADVISOR_TOOL=1 SAME=1 TOKEN=t UNSET=u")
+	got, err := environmentWith(t, hook, p)
 	check(t, err)
 	expect("one with a provider", got, "A=1 ANTHROPIC_AUTH_TOKEN=t CCC_PROVIDER=a CCC_SUPERVISOR_HOOK=1 CLAUDE_CODE_DISABLE_ADVISOR_TOOL=1 SAME=1 TOKEN=t UNSET=u X=1 Y=u Z=plain")
-	if got, err := reviewerEnv(hook[:3], p); got != nil || err == nil || !strings.Contains(err.Error(), "which is not set") {
+	if got, err := environmentWith(t, hook[:3], p); got != nil || err == nil || !strings.Contains(err.Error(), "which is not set") {
 		t.Errorf("without its token: %q, %v", got, err)
 	}
 	values, err := (&provider{name: "a", Env: map[string]string{"A": "${B}", "C": "", "D": "d"}}).values([]string{"A=1", "B=2"})

@@ -356,13 +356,10 @@ func (s *supervision) environment() ([]string, error) {
 	}
 	p := s.config.Providers[s.config.Supervisor.Provider]
 	if p == nil || p.name == s.dirs.env.get(providerVariable) { // whose values the session has
-		return reviewerEnv(withoutRefusedKey(s.dirs, env), nil)
+		return reviewerEnv(withoutRefusedKey(s.dirs, env)), nil
 	}
-	reviewers, err := reviewerEnv(env, p)
-	if err != nil {
-		return nil, err
-	}
-	return reviewers, readSources(s.dirs, nil).conflict(s.dirs, env, p, withoutReviewers)
+	reviewers, err := withProvider(reviewerEnv(withoutCacheVariables(env)), p) // a login may pay for it
+	return reviewers, cmp.Or(err, readSources(s.dirs, nil).conflict(s.dirs, env, p, withoutReviewers))
 }
 
 // offerCopy adds to the request how to run commands in a throw-away copy, with the ccc at that path, or why

@@ -296,19 +296,14 @@ func withProvider(env []string, p *provider) ([]string, error) {
 	return env, nil
 }
 
-// reviewerEnv returns the environment of a reviewer: env, a session's, without the variables that tie a
-// process to its session, and without the user's advisor. It has the values of p unless p is nil or the
-// session's own provider, whose values env has already. The error is that of values.
-func reviewerEnv(env []string, p *provider) ([]string, error) {
+// reviewerEnv returns the environment of a reviewer with the session's provider: env, a session's, without the
+// variables that tie a process to its session, and without the user's advisor.
+func reviewerEnv(env []string) []string {
 	env = setEnv(env, toolVariable, "", entrypointVariable, "", "CLAUDE_CODE_CHILD_SESSION", "",
 		sessionVariable, "", reviewerVariable, "1", advisorVariable, "1")
-	env = slices.DeleteFunc(env, func(entry string) bool {
+	return slices.DeleteFunc(env, func(entry string) bool {
 		return strings.HasPrefix(entry, "CLAUDE_CODE_MESSAGING_")
 	})
-	if p == nil || p.name == lookupEnv(env, providerVariable) {
-		return env, nil
-	}
-	return withProvider(withoutCacheVariables(env), p) // a login may pay for it
 }
 
 // attributionLeftOut is the value of cacheVariable if ccc, not the user, has set attributionVariable.
