@@ -268,6 +268,11 @@ func TestPages(t *testing.T) {
 	}
 	for _, page := range []string{"RELIABILITY.md", "CHANGELOG.md", "CONTRIBUTING.md"} {
 		expectLinks(t, page)
+		for _, name := range regexp.MustCompile("`([a-z_]+\\.go)`").FindAllStringSubmatch(readPage(t, page), -1) {
+			if _, err := os.Stat(name[1]); err != nil {
+				t.Errorf("%s: %v", page, err)
+			}
+		}
 	}
 }
 

@@ -302,7 +302,8 @@ func (s *supervision) plan(
 	ctx context.Context, prompt string, request *reviewRequest,
 ) (*reviewerCall, error) {
 	if olderThan(request.version, oldestClaude) {
-		return nil, errors.New(say(clientTooOld, request.version, oldestClaude, "claude update / "+installClaude))
+		const update = "claude update / " + installClaude
+		return nil, errors.New(say(clientTooOld, request.version, oldestClaude, update))
 	}
 	claude, err := findClaude(s.dirs.env)
 	if err != nil {

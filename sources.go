@@ -296,8 +296,8 @@ func withProvider(env []string, p *provider) ([]string, error) {
 	return env, nil
 }
 
-// reviewerEnv returns the environment of a reviewer with the session's provider: env, a session's, without the
-// variables that tie a process to its session, and without the user's advisor.
+// reviewerEnv returns the environment of a reviewer with the session's provider: env, a session's, without
+// the variables that tie a process to its session, and without the user's advisor.
 func reviewerEnv(env []string) []string {
 	env = setEnv(env, toolVariable, "", entrypointVariable, "", "CLAUDE_CODE_CHILD_SESSION", "",
 		sessionVariable, "", reviewerVariable, "1", advisorVariable, "1")
