@@ -82,8 +82,8 @@ func (d stateDir) claim(token string, pid int) (client int, err error) {
 }
 
 // modeIn returns the mode of a session with that state in a client of c, as if supervisor.observe were false.
-// The later of its launch and its switches counts. Where there is neither, CCC_SUPERVISOR
-// counts, unless it is of another client's launch. A hook by hand is supervised unless that says otherwise.
+// The later of its launch and its switches counts. Where there is neither, CCC_SUPERVISOR counts, unless it
+// is of another client's launch. A hook by hand is supervised unless that says otherwise.
 func (state sessionState) modeIn(c caller) mode {
 	switch {
 	case c.isHelper:

@@ -20,7 +20,7 @@ func toolDecision(decision, reason string) map[string]any {
 
 // systemMessage is an answer that Claude Code shows to the user.
 func systemMessage(text string) map[string]any {
-	return map[string]any{"systemMessage": "[SUPERVISOR] " + printable(redact(text))}
+	return map[string]any{"systemMessage": supervisorTag + " " + printable(redact(text))}
 }
 
 // decide returns the answer to the event of a review that ended so, nil for none: what the agent may do, and

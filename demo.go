@@ -74,7 +74,7 @@ func demo(c *invocation) (err error) {
 	var verdicts []verdict
 	where := demoInCopy
 	for _, review := range past.Reviews {
-		out.writeBlock("  ", "[SUPERVISOR] "+review.receipt())
+		out.writeBlock("  ", supervisorTag+" "+review.receipt())
 		if verdicts = append(verdicts, review.Verdict); review.NoCopy != "" {
 			where = demoInHome
 		}

@@ -49,8 +49,7 @@ func (p place) record() (r treeRecord, err error) {
 	return r, err
 }
 
-// update changes the record under its lock. A corrupt one begins anew. What was put there
-// retention ago goes.
+// update changes the record under its lock. A corrupt one begins anew. What was put there retention ago goes.
 func (p place) update(change func(*treeRecord)) error {
 	unlock, err := lockFile(p.file(".lock"))
 	if err != nil {

@@ -127,9 +127,9 @@ var (
 		"\\s*[:：=＝]+(?:\\s*[\"'`*“‘\\\\]*(true|false)\\b|[ \\t]*[\"'`*“‘\\\\]*(\\w+|\\S?))")
 )
 
-// findVerdict reads the verdict in a text. An approval comes last, and once: an object at
-// the end, which only the end of a fence may follow, and nothing before it states another decision. A refusal
-// may be anywhere, unless an approving object follows it. Without a verdict decided is "".
+// findVerdict reads the verdict in a text. An approval comes last, and once: an object at the end, which only
+// the end of a fence may follow, and nothing before it states another decision. A refusal may be anywhere,
+// unless an approving object follows it. Without a verdict decided is "".
 func findVerdict(text string) (decided verdict, feedback string) {
 	text = strings.TrimSpace(text)
 	body := strings.TrimSpace(strings.TrimSuffix(text, "```"))

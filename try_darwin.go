@@ -2,8 +2,7 @@ package main
 
 // On macOS a copy is a clone of the project (cp -c, which costs nothing on APFS) with an empty HOME and a
 // TMPDIR beside it, and a sandbox that lets the command write there only. Paths differ, so caches are cold,
-// and there is no loopback: macOS has none of one's own. Its process
-// group ends with the command.
+// and there is no loopback: macOS has none of one's own. Its process group ends with the command.
 
 import (
 	"errors"
