@@ -75,12 +75,12 @@ func (c subcommand) usage() string {
 	for _, f := range c.flags {
 		text += " [" + strings.TrimSpace(f.name+" "+f.value) + "]"
 	}
-	return strings.TrimSpace(text+" "+c.operands) + "\n"
+	return strings.TrimSpace(text + " " + c.operands)
 }
 
 // page returns the help of the command.
 func (c subcommand) page() string {
-	text := c.usage() + "  " + c.brief + "\n"
+	text := c.usage() + "\n  " + c.brief + "\n"
 	for _, f := range c.flags {
 		text += fmt.Sprintf("  %-20s %s\n", f.name+" "+f.value, f.brief)
 	}

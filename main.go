@@ -96,7 +96,6 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"strings"
 )
 
 func init() {
@@ -150,7 +149,7 @@ func (c subcommand) start(args []string, env environ) error {
 		if c.name == hookSubcommand {
 			code = 1 // Claude Code takes 2 from a hook as "block"
 		}
-		return failure{code: code, err: fmt.Errorf("%w\n%s", wrong, strings.TrimSpace(c.usage()))}
+		return failure{code: code, err: fmt.Errorf("%w\n%s", wrong, c.usage())}
 	}
 	return err
 }

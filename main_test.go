@@ -148,7 +148,7 @@ func TestHelp(t *testing.T) {
 		}
 	}
 	for _, c := range commands() {
-		page, synopsis := c.page(), c.usage()
+		page, synopsis := c.page(), c.usage()+"\n"
 		if !strings.HasPrefix(page, synopsis) || !strings.HasPrefix(synopsis, "usage: ccc "+c.name) || strings.Count(page, "\n") > 12 {
 			t.Errorf("the page of %s:\n%s", c.name, page)
 		}
