@@ -105,14 +105,18 @@ func (e *hookEvent) occasion() *occasion { return occasionOf(e.HookEventName, e.
 // moment after it has started the hook.
 const transcriptPatience = 2 * time.Second
 
+// queuePatience is how long the last prompt may take to leave the queue, if the agent has just answered it: on
+// 2.1.280 both entries were late now and then, behind last words that were those of the turn before, too.
+const queuePatience = 400 * time.Millisecond
+
 // conversation reads the transcript, once the agent's last words are in it, and prompt, the user's last, if
-// there is one: as an entry, or in the queue. It is read again only when it has grown.
+// there is one: as an entry, or still in the queue. It is read again only when it has grown.
 func (e *hookEvent) conversation(prompt string) (talk conversation, err error) {
 	if e.TranscriptPath == "" {
 		return conversation{incomplete: true}, errors.New("the event names none")
 	}
 	size := int64(-1)
-	for deadline := time.Now().Add(transcriptPatience); ; time.Sleep(20 * time.Millisecond) {
+	for start := time.Now(); ; time.Sleep(20 * time.Millisecond) {
 		info, statErr := os.Stat(e.TranscriptPath)
 		if statErr != nil || info.Size() != size {
 			talk, err = readConversation(e.TranscriptPath)
@@ -121,9 +125,10 @@ func (e *hookEvent) conversation(prompt string) (talk conversation, err error) {
 			size = info.Size()
 		}
 		isPrompt := func(words string) bool { return isRequest(words, prompt) }
-		arrived := prompt == "" || slices.ContainsFunc(slices.Concat(talk.submitted, talk.queue), isPrompt)
+		arrived := prompt == "" || slices.ContainsFunc(talk.submitted, isPrompt) ||
+			time.Since(start) > queuePatience && slices.ContainsFunc(talk.queue, isPrompt)
 		talk.incomplete = err != nil || !arrived || !e.saysLast(talk.lastWords)
-		if !talk.incomplete || time.Now().After(deadline) {
+		if !talk.incomplete || time.Since(start) > transcriptPatience {
 			return talk, err
 		}
 	}

@@ -470,7 +470,7 @@ func TestRequests(t *testing.T) {
 	expectNotIn(t, "without a transcript the request", box.read("../fake/reviewer-2.stdin"), "fix it", "用户的要求")
 }
 
-// A stop does not wait for what is in the queue, or was taken back from it.
+// A stop hardly waits for what is in the queue, or was taken back from it.
 func TestTranscriptQueue(t *testing.T) {
 	box := newHookBox(t)
 	box.submit("fix it")
@@ -496,6 +496,8 @@ func TestTranscriptArrivesLate(t *testing.T) {
 		{"typed_while_the_agent_worked", works, typed + "; agent: all done", eventStop, `"last_assistant_message":"all done"`, nil},
 		{"the_same_words_again", "user: fix it; agent: all done", "; user: and quickly; agent: all done", eventStop, `"last_assistant_message":"all done"`, []string{"fix it", "and quickly"}},
 		{"queued_and_the_same_words", "user: fix it; agent: all done; " + enqueued + "; " + dequeued, "; user: and quickly; agent: all done", eventStop,
+			`"last_assistant_message":"all done"`, []string{"fix it", "and quickly"}},
+		{"queued_still_and_the_same_words", "user: fix it; agent: all done; " + enqueued, "; " + dequeued + "; user: and quickly; agent: all done", eventStop,
 			`"last_assistant_message":"all done"`, []string{"fix it", "and quickly"}},
 		{"question", works, typed + "; call: t2", eventPreToolUse, `"tool_name":"AskUserQuestion","tool_use_id":"t2","tool_input":{"questions":[]}`, nil},
 	}
