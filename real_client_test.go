@@ -61,7 +61,9 @@ func TestRealClientNested(t *testing.T) {
 				}
 				expectNotIn(t, "the log", box.log(), " switched ")
 				for _, review := range api.requests("review") {
-					if requests := requestsOf(t, review.request()); !slices.Equal(requests, []string{"the outer request"}) || !strings.Contains(review.System, "STRICT") {
+					// A nested --resume of this very session writes into its transcript as the user's -p would.
+					isNested := func(words string) bool { return words == "NESTED words" }
+					if requests := slices.DeleteFunc(requestsOf(t, review.request()), isNested); !slices.Equal(requests, []string{"the outer request"}) || !strings.Contains(review.System, "STRICT") {
 						t.Errorf("the requests are %q, and the reviewer was told %s", requests, review.System)
 					}
 				}
