@@ -39,6 +39,7 @@ func TestConfigFaults(t *testing.T) {
 		`{"language":"e n"}`:                                        `: line 1: language: expected "en" or "zh"`,
 		`{"provider":{}}`:                                           `: line 1: unknown key "provider" (see`,
 		`{"permissions.defaultMode":1}`:                             `: line 1: unknown key "permissions.defaultMode" (see`,
+		`{"supervisor.max_iterations":3}`:                           `: line 1: unknown key "supervisor.max_iterations" (see`,
 		`{"max_iterations":3}`:                                      `: line 1: unknown key "max_iterations" (see`,
 		"{\"supervisor\":\n{\"max_iteration\":\"SECRET\"}}":         `: line 2: unknown key "max_iteration" (see`,
 		`{"supervisor":{"$comment":1}}`:                             `: line 1: unknown key "$comment" (see`,
