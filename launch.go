@@ -291,19 +291,49 @@ func (l *launch) checkState() error {
 	return nil
 }
 
-// checkSettings returns why ccc's part can't be added to settings.json, where something of it is missing.
+// files are those that a launch keeps beside settings.json. The prompt is none if the project has one of its
+// own and ccc's directory has none.
+func (l *launch) files() []keptFile {
+	files := []keptFile{keptCommand(l.dirs)}
+	_, projectErr := os.Lstat(filepath.Join(l.dirs.here, promptName))
+	if _, globalErr := os.Lstat(l.dirs.promptFile()); projectErr != nil || globalErr == nil {
+		files = append(files, keptPrompt(l.dirs))
+	}
+	return files
+}
+
+// checkSettings returns why what is missing can't be added to settings.json, or to ccc's files beside it.
 func (l *launch) checkSettings() error {
-	self, path := l.dirs.hookPath(), l.dirs.settingsFile()
+	self, missing := l.dirs.hookPath(), []string(nil)
 	if goRunFolder().MatchString(self) {
 		err := fmt.Errorf("go run removes the program that the hooks would call, %s", self)
 		return withHint(err, "go install . && ccc --supervisor")
 	}
 	e, _, err := planSettings(l.dirs, l.config)
-	if err != nil || !e.isChanged() {
+	if err != nil {
 		return err
+	} else if e.isChanged() {
+		missing = append(missing, l.dirs.settingsFile())
 	}
-	if err := syscall.Access(nearestThere(filepath.Dir(followLinks(path))), mayWrite); err != nil {
-		return withHint(fmt.Errorf("adding ccc's part to %s: %w", path, err), fileHint(path, err))
+	in, err := readInstallation(l.dirs)
+	if err != nil {
+		return withHint(err, fileHint(l.dirs.installedFile(), err))
+	}
+	for _, file := range l.files() {
+		if text, err := file.wanted(in); err != nil {
+			return withHint(fmt.Errorf("creating %s: %w", file.path, err), fileHint(file.path, err))
+		} else if text != nil {
+			missing = append(missing, file.path)
+		}
+	}
+	for _, path := range missing {
+		dir := filepath.Dir(followLinks(path))
+		if link, _ := os.Readlink(path); link == "" { // else nothing creates it
+			dir = nearestThere(dir)
+		}
+		if err := syscall.Access(dir, mayWrite); err != nil {
+			return withHint(fmt.Errorf("adding ccc's part to %s: %w", path, err), fileHint(path, err))
+		}
 	}
 	return nil
 }

@@ -442,12 +442,20 @@ func TestLaunchUnprepared(t *testing.T) {
 		"mkdir -p ~/.claude/ccc/hook-invocation.log":                                        "HOME/.claude/ccc/hook-invocation.log: is a directory",
 		"mkdir -p ~/.claude/commands/supervisor.md":                                         "creating HOME/.claude/commands/supervisor.md: ",
 		"mkdir -p ~/.claude/.ccc.lock":                                                      ".ccc.lock: is a directory",
+		"mkdir -p ~/.claude/.ccc-installed.json":                                            ".ccc-installed.json: is a directory",
+		"mkdir -p ~/.claude; >~/.claude/commands":                                           "commands/supervisor.md: not a directory",
+		"mkdir -p ~/.claude; ln -s ../gone/x ~/.claude/SUPERVISOR.md":                       "SUPERVISOR.md: no such file or directory",
+		"mkdir -p ~/.claude; ln -s ../gone/x ~/.claude/settings.json":                       "settings.json: no such file or directory",
 	} {
 		box := newFakeBox(t)
 		got := box.run(30*time.Second, "", "sh", "-c", damage+"; exec ccc --supervisor -p hi")
 		expectEnd(t, damage, got, 1, "", strings.Replace(want, "HOME", box.home, 1))
 		expectIs(t, damage+": claude's arguments", box.read("../fake/agent-1.args"), "")
-		expectIs(t, damage+": settings.json", box.settings(), noFile)
+		expectIs(t, damage+": settings.json", strings.TrimSuffix(box.settings(), noFile), "")
+		_, unwritten := os.Stat(filepath.Join(box.home, ".claude/ccc"))
+		if isPlan := !strings.Contains(damage, "claude/ccc/") && !strings.Contains(damage, ".lock"); isPlan && unwritten == nil {
+			t.Errorf("%s: something was written", damage)
+		}
 	}
 	box := newFakeBox(t)
 	box.write(".claude/ccc.json", 0o600, `{"providers":{"a":{"env":{"ANTHROPIC_MODEL":"m"}}}}`)

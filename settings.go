@@ -309,13 +309,21 @@ func (f keptFile) isOurs(in *installation, content []byte) bool {
 	return f.text.has(string(content)) || in.Files[f.path] == checksum(content)
 }
 
-// keep writes the file if it is missing, or if a ccc wrote another text there.
-func (f keptFile) keep(d dirs, in *installation) error {
+// wanted returns what keep writes: nil if nothing is missing, or the user has edited the file.
+func (f keptFile) wanted(in *installation) ([]byte, error) {
 	text := []byte(say(f.text))
-	sum := checksum(text)
 	content, err := readUserFile(f.path)
 	isEdited := content != nil && !f.isOurs(in, content)
-	if err != nil || isEdited || bytes.Equal(content, text) && in.Files[f.path] == sum {
+	if err != nil || isEdited || bytes.Equal(content, text) && in.Files[f.path] == checksum(text) {
+		return nil, err
+	}
+	return text, nil
+}
+
+// keep writes the file if it is missing, or if a ccc wrote another text there.
+func (f keptFile) keep(d dirs, in *installation) error {
+	text, err := f.wanted(in)
+	if err != nil || text == nil {
 		return err
 	}
 	if err := os.MkdirAll(filepath.Dir(f.path), 0o700); err != nil {
@@ -324,7 +332,7 @@ func (f keptFile) keep(d dirs, in *installation) error {
 	if err := replaceFile(f.path, text, true); err != nil {
 		return err
 	}
-	in.Files[f.path] = sum
+	in.Files[f.path] = checksum(text)
 	return in.write(d)
 }
 

@@ -71,21 +71,14 @@ func (l *launch) write() error {
 	return withUserFiles(d, l.install)
 }
 
-// install writes settings.json and ccc's files. The prompt is not written if the project has one of its own
-// and ccc's directory has none.
+// install writes settings.json and ccc's files.
 func (l *launch) install(in *installation) error {
-	d := l.dirs
-	files := []keptFile{keptCommand(d)}
-	_, projectErr := os.Lstat(filepath.Join(d.here, promptName))
-	if _, globalErr := os.Lstat(d.promptFile()); projectErr != nil || globalErr == nil {
-		files = append(files, keptPrompt(d))
-	}
-	for _, file := range files {
-		if err := file.keep(d, in); err != nil {
+	for _, file := range l.files() {
+		if err := file.keep(l.dirs, in); err != nil {
 			return fmt.Errorf("creating %s: %w", file.path, err)
 		}
 	}
-	return installSettings(d, l.config, in)
+	return installSettings(l.dirs, l.config, in)
 }
 
 // announce prints what the user should know to stderr.
