@@ -62,7 +62,7 @@ func (end endedReview) play(t *testing.T) {
 	holding := strings.Replace(daemon(box), ">"+box.home, "2>&1 | tee "+box.home, 1) // the reviewer's stdout
 	stubborn := fakeReview{runs("trap '' TERM"), runs(holding)}
 	if end.signal == syscall.SIGKILL { // then nobody is left to end what does not heed the kernel
-		stubborn = fakeReview{runs("trap 'kill $!; exit' TERM; sleep 100 & echo ready >" + box.home + "/daemon; wait")}
+		stubborn = fakeReview{runs("trap 'kill $!; exit' TERM; sh -c 'echo ready >" + box.home + "/daemon; exec sleep 100' & wait")}
 	}
 	box.reviews(slices.Concat(stubborn, end.first, fakeReview{runs("sleep 100")}))
 	var stdout, stderr strings.Builder
