@@ -132,7 +132,9 @@ func (c *configuration) readMember(content []byte, m jsonMember, above ...string
 	path, v := append(slices.Clone(above), m.key), m.value
 	key, depth, isProvider := strings.Join(path, "."), len(path), path[0] == "providers"
 	keys := c.keys()
-	isKey := func(k configKey) bool { return slices.Equal(strings.Split(k.path, "."), path) && k.value != nil }
+	isKey := func(k configKey) bool {
+		return slices.Equal(strings.Split(k.path, "."), path) && k.value != nil
+	}
 	expected := func(what string) error {
 		line, _ := position(content, v.start)
 		return fmt.Errorf("line %d: %s: expected %s", line, key, what)

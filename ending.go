@@ -22,8 +22,8 @@ const (
 	termGrace = 400 * time.Millisecond
 	// killPatience bounds the wait for killed processes.
 	killPatience = 500 * time.Millisecond
-	// pipePatience is for what a command that has ended left in its pipes: its verdict, which a busy machine may
-	// bring late. It is waited out only where a process that ccc could not end holds one open (macOS).
+	// pipePatience is for what a command that has ended left in its pipes: its verdict, which a busy machine
+	// may bring late. It is waited out only where a process that ccc could not end holds one open (macOS).
 	pipePatience = 3 * time.Second
 )
 

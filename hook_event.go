@@ -105,8 +105,8 @@ func (e *hookEvent) occasion() *occasion { return occasionOf(e.HookEventName, e.
 // moment after it has started the hook.
 const transcriptPatience = 2 * time.Second
 
-// queuePatience is how long the last prompt may take to leave the queue, if the agent has just answered it: on
-// 2.1.280 both entries were late now and then, behind last words that were those of the turn before, too.
+// queuePatience is how long the last prompt may take to leave the queue, if the agent has just answered it.
+// On 2.1.280 both entries were late now and then, where the turn before had ended in the same words.
 const queuePatience = 400 * time.Millisecond
 
 // conversation reads the transcript, once the agent's last words are in it, and prompt, the user's last, if
