@@ -347,6 +347,11 @@ func (c judgedChange) listedPaths() (names []string) {
 	return names
 }
 
+// isEmpty reports whether it is known that nothing has changed.
+func (c judgedChange) isEmpty() bool {
+	return c.Repository != "" && c.Unseen == "" && len(c.paths)+len(c.leftOut) == 0
+}
+
 // changeText is the change in words, "" where there is none to tell of.
 func (c judgedChange) changeText() string {
 	switch {
@@ -371,7 +376,7 @@ func (c judgedChange) changeText() string {
 	for _, other := range c.others[:min(3, len(c.others))] {
 		h, _ := c.sessions.session(other.Session).readHistory()
 		parts = append(parts, say(changesOfOther, other.Session, clock(other.Put),
-			clip(oneLine(h.newestRequest()), 300), cutMiddle(h.openFeedback(), 2000)))
+			clip(oneLine(h.newestRequest()), 300), cutMiddle(h.refusal().Feedback, 2000)))
 	}
 	parts = append(parts, c.pathLists()...)
 	whys := []struct{ text words }{{changesNested}, {changesDirty}, {changesLarge}, {changesUnread}}

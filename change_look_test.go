@@ -17,7 +17,7 @@ import (
 // placeIn is a working tree of the sandbox's with its record.
 func (box *sandbox) placeIn(dir string) place {
 	check(box.t, box.stateDir().create())
-	return box.stateDir().place(dir, append(slices.Clone(box.vars), "GIT_DIR=/nowhere", "GIT_INDEX_FILE=/nowhere"))
+	return box.stateDir().place(dir, dir, append(slices.Clone(box.vars), "GIT_DIR=/nowhere", "GIT_INDEX_FILE=/nowhere"))
 }
 
 // lookIn is a look there that has its time, with what it leaves out.

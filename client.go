@@ -19,6 +19,7 @@ type caller struct {
 	isOthers bool      // another client has claimed its launch, and runs, or it is a background session
 	isHelper bool      // and the agent's tools have started it: it switches nothing
 	byHand   bool      // a person or a script runs the hook, no client
+	isReview bool      // nor a hook: the user calls ccc review, whatever the session's mode
 	asked    string    // the value of CCC_SUPERVISOR
 }
 
@@ -81,21 +82,26 @@ func (d stateDir) claim(token string, pid int) (client int, err error) {
 	return pid, replaceFile(path, []byte(strconv.Itoa(pid)), false)
 }
 
-// modeIn returns the mode of a session with that state in a client of c, as if supervisor.observe were false.
-// The later of its launch and its switches counts. Where there is neither, CCC_SUPERVISOR counts, unless it
-// is of another client's launch. A hook by hand is supervised unless that says otherwise.
-func (state sessionState) modeIn(c caller) mode {
+// modeOf returns the mode of a session with that state in a client of c; observe is supervisor.observe of
+// ccc.json. The later of its launch and its switches counts. Where there is neither, CCC_SUPERVISOR counts,
+// unless it is of another client's launch. A hook by hand is supervised unless that says otherwise.
+func modeOf(state sessionState, c caller, observe bool) mode {
+	isOn := c.launched.After(state.SwitchedAt)
+	present := state.Enabled
+	if present == "" {
+		isOn = isOn || c.asked == "1" && !c.isOthers || c.asked == "" && c.byHand
+		present = modeOff
+	}
 	switch {
 	case c.isHelper:
 		return modeOff
-	case c.launched.After(state.SwitchedAt):
-		return modeOn
-	case state.Enabled != "":
-		return state.Enabled
-	case c.asked == "1" && !c.isOthers, c.asked == "" && c.byHand:
-		return modeOn
+	case isOn, c.isReview:
+		present = modeOn
 	}
-	return modeOff
+	if present == modeOn && observe {
+		return modeObserve
+	}
+	return present
 }
 
 // isAgents reports whether a tool of a running agent's calls ccc: such have no terminal.

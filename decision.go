@@ -61,7 +61,8 @@ func (r review) message() string {
 	case r.Verdict == verdictFailed && on.isQuestion:
 		return say(on.unreviewed, cutMiddle(r.Error, 200))
 	case r.Verdict == verdictFailed:
-		return say(reviewFailed, cutMiddle(r.Error, 200), adviceFor(r.Error))
+		advice := map[cause]words{"": adviceContinue, causeTooLong: adviceCompact, causeGone: adviceLog}[r.Cause]
+		return say(reviewFailed, cutMiddle(r.Error, 200), say(advice))
 	case r.Verdict == verdictLimit && on.isQuestion:
 		return say(on.overLimit, count(r.Limit, reviews))
 	case r.Verdict == verdictLimit:
@@ -80,17 +81,4 @@ func (r review) message() string {
 		return r.receipt() + "\n" + say(leftToUser, r.Feedback)
 	}
 	return r.receipt()
-}
-
-// adviceFor returns what helps after a review that failed for the cause. No other review helps where the
-// conversation is too long or can't be found, or where the directory in which a reviewer starts is gone.
-func adviceFor(cause string) string {
-	gone, _, _ := strings.Cut(say(notStarted, say(directoryGone, "\x00")), "\x00")
-	switch {
-	case strings.Contains(strings.ToLower(cause), "prompt is too long"):
-		return say(adviceCompact)
-	case strings.Contains(cause, noConversation), strings.HasPrefix(cause, gone):
-		return say(adviceLog)
-	}
-	return say(adviceContinue)
 }

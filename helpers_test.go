@@ -464,9 +464,17 @@ func (box *sandbox) stateDir() stateDir { return stateDir(filepath.Join(box.home
 // timeline returns the timeline of a session, without what a reviewer called and said, and without the begins of reviews.
 func (box *sandbox) timeline(session string) (lines []entry) {
 	box.t.Helper()
+	begun := map[string]review{}
 	err := readLines(box.stateDir().session(session).timelineFile(), func(line []byte) {
 		e, ok := parseEntry(line)
 		isBegin := e.Review != nil && e.Review.Ended.IsZero()
+		if isBegin {
+			begun[e.Review.ID] = *e.Review
+		} else if e.Review != nil { // whose begin is in a line of its own
+			whole := begun[e.Review.ID]
+			check(box.t, json.Unmarshal(encodeJSON(e.Review), &whole))
+			e.Review = &whole
+		}
 		if ok && !isBegin && (e.Step == nil || e.Step.Kind != stepCall && e.Step.Kind != stepWords) {
 			lines = append(lines, e)
 		}
@@ -845,23 +853,18 @@ func (e entry) in(project string) entry {
 	return e
 }
 
-// written are lines as ccc writes them: the end of a review says what its begin says, where it says nothing else.
+// written are lines as ccc writes them: the begin of a review says what its end does not.
 func written(lines ...entry) []entry {
-	begun := map[string]review{}
+	begun := map[string]bool{}
 	for i, e := range lines {
 		if e.Review == nil {
 			continue
 		}
 		r := *e.Review
-		if whole, known := begun[r.ID]; known {
-			r.Begun, r.Event = whole.Begun, whole.Event
-			if r.Seen.Top != "" {
-				whole.Seen = r.Seen
-			}
-			json.Unmarshal(encodeJSON(r), &whole)
-			r = whole
+		if begun[r.ID] {
+			r = r.addition()
 		}
-		begun[r.ID], lines[i].Review = r, &r
+		begun[r.ID], lines[i].Review = true, &r
 	}
 	return lines
 }

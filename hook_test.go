@@ -701,9 +701,8 @@ func TestHookPanic(t *testing.T) {
 	plants := map[string]func(){
 		"decision": func() { panic("planted") },
 		"event":    func() { _, _ = readEvent(panickingReader{}) },
-		"switch": func() {
-			s := &supervision{present: func() mode { panic("planted") }}
-			s.untilEnded(time.Minute, nil)
+		"client": func() {
+			(*supervision)(nil).untilEnded(time.Minute, nil) // of no session
 			time.Sleep(time.Minute)
 		},
 		"stream": func() {
@@ -820,7 +819,7 @@ func TestEventConversation(t *testing.T) {
 	write(first, answer)
 	time.AfterFunc(50*time.Millisecond, func() { write(first, answer, second, agentLine("4", "3", "done")) })
 	h.past, _ = h.session.readHistory()
-	if r := h.buildRequest(); len(r.requests) != 2 {
+	if r := h.subject(h.event.occasion()); len(r.requests) != 2 {
 		t.Errorf("what the reviewer is told: %+v", r.requests)
 	}
 }

@@ -167,7 +167,7 @@ func (c judgementCase) prepare(t *testing.T, dir string) (change judgedChange) {
 	judgementGit(t, dir, "commit", "-qm", "before")
 	put(c.Dirty)
 	state := stateDir(t.TempDir())
-	p, session := state.place(dir, os.Environ()), state.session("x")
+	p, session := state.place(dir, dir, os.Environ()), state.session("x")
 	_, err := p.beginOf(context.Background(), session, "", true)
 	check(t, err)
 	put(c.Files)
@@ -208,20 +208,22 @@ func (c judgementCase) request(words judgeWords, dir string, change judgedChange
 		section = sectionQuestion
 	}
 	request := reviewRequest{
-		conversation: conversation{requests: prompts(c.Prompts...)},
-		section:      section,
-		question:     c.Question,
-		inPlanMode:   c.Plan,
-		here:         dir,
-		tasks:        c.BackgroundTasks,
-		crons:        c.Crons,
-		refusal:      review{outcome: outcome{Feedback: c.LastFeedback}},
-		iteration:    c.Iteration,
-		limit:        10,
-		seconds:      540,
-		noCopy:       noNamespaces,
+		subject: subject{
+			conversation: conversation{requests: prompts(c.Prompts...)},
+			section:      section,
+			question:     c.Question,
+			inPlanMode:   c.Plan,
+			tasks:        c.BackgroundTasks,
+			crons:        c.Crons,
+			change:       &change,
+		},
+		copyOffer: copyOffer{noCopy: noNamespaces},
+		place:     place{cwd: dir},
+		refusal:   review{outcome: outcome{Feedback: c.LastFeedback}},
+		iteration: c.Iteration,
+		limit:     10,
+		seconds:   540,
 	}
-	request.addChange(change)
 	request.wordsOnly = c.isOfWords(change) // its transcript has no calls
 	for number, name := range c.Remarks {
 		request.requests[number-1].fate = judgementRemark(name)

@@ -239,7 +239,7 @@ func (s *story) writeEntry(e entry) {
 		s.ended[e.Review.ID] = false
 		s.writeTitleOf(s.history.review(e.Review.ID), e.Time)
 		if e.Review.occasion().isByHand { // the session's prompts may be in no timeline
-			s.writeFact(leadAsked, cutMiddle(e.Review.newestRequest(), promptShown))
+			s.writeFact(leadAsked, cutMiddle(e.Review.Request, promptShown))
 		}
 		s.writeOccasion(e.Review)
 	case !s.ended[e.Review.ID]:

@@ -449,7 +449,7 @@ func loggedEnd(o outcome, change func(r *review)) entry {
 
 // loggedBegin is the begin of review r, loggedCall a call of its reviewer's, and loggedRun a run in its copy.
 func loggedBegin() entry {
-	return began(review{Begun: loggedAt, ID: "r", Iteration: 1, Limit: 10, LastMessage: "I am done."})
+	return began(review{Begun: loggedAt, ID: "r", Iteration: 1, Limit: 10, LastMessage: "I am done."}).in("/p")
 }
 
 func loggedCall(tool string) entry {

@@ -47,54 +47,53 @@ func verdictSchema() string {
 		encodeJSON(say(schemaAllowStop)), encodeJSON(say(schemaFeedback)))
 }
 
-// A reviewRequest is what the reviewer gets to know of one stop or question.
-type reviewRequest struct {
+// A subject is what is judged, as a hook's event or the user has it.
+type subject struct {
 	conversation
-	section     words           // what is to be judged, of the occasion
+	section     words           // which kind it is, of the occasion
 	question    json.RawMessage // its JSON, the input of the tool; nil for a stop
 	inPlanMode  bool
 	isWorking   bool              // by hand: the agent seems to be at work
-	transcript  string            // its path
 	lastMessage string            // the agent's
 	tasks       []json.RawMessage // background tasks, as Claude Code lists them
 	crons       []json.RawMessage // scheduled wake-ups, in the same way
-	here        string            // the agent's current directory
-	refusal     review            // the last review that sent the agent back, for the same request
-
-	// What the review and its plan add.
-	iteration      int    // the number of this review, from 1
-	limit          int    // how many reviews the request has
-	project        string // where the session was started
-	tree           string // the working tree that the agent works in
-	tryCommand     string // what runs a command in a throw-away copy; "": nothing does
-	noCopy         string // why not; what fixes that follows on lines of its own, for the user
-	homeIsReadOnly bool   // in such a copy files directly in HOME can't be written
-	foreign        string // in such a copy this can't be changed, for one: it is of another group
-	changes        string // the change, as change.go puts it
-	base           string // the tree or commit from which it differs; "": that is not known
-	wordsOnly      bool   // there is none, and the agent has called no tool
-	seconds        int    // what the whole review has
-}
-
-// addChange adds the change to the request. Where the agent has only talked, and no file differs, nothing
-// has to be run.
-func (r *reviewRequest) addChange(change judgedChange) {
-	isKnown := change.Repository != "" && change.Unseen == ""
-	r.changes, r.base = change.changeText(), change.base[:min(12, len(change.base))]
-	isEmpty := isKnown && len(change.paths)+len(change.leftOut) == 0
-	r.wordsOnly = isEmpty && r.question == nil && r.conversation.wordsOnly && !r.incomplete
+	change      *judgedChange     // nil until it is taken
 }
 
 // isWaiting reports whether something is still to come of the work: a plan waits, something is to wake the
 // agent, or by hand, it is at work. An approval then ends no request.
-func (r reviewRequest) isWaiting() bool {
-	return r.inPlanMode || len(r.tasks)+len(r.crons) > 0 || r.isWorking
+func (s subject) isWaiting() bool {
+	return s.inPlanMode || len(s.tasks)+len(s.crons) > 0 || s.isWorking
+}
+
+// isWordsOnly reports whether the agent has only talked, and no file differs: nothing has to be run.
+func (s subject) isWordsOnly() bool {
+	return s.wordsOnly && !s.incomplete && s.question == nil && s.change.isEmpty()
+}
+
+// A reviewRequest is what the reviewer gets to know.
+type reviewRequest struct {
+	subject
+	copyOffer
+	place     place
+	refusal   review // the last review that sent the agent back, for the same request
+	iteration int    // the number of this review, from 1
+	limit     int    // how many reviews the request has
+	seconds   int    // what the whole review has
+}
+
+// A copyOffer is how the reviewer can run commands in a throw-away copy, or why it can't.
+type copyOffer struct {
+	tryCommand     string // what runs a command in one; "": nothing does
+	noCopy         string // why not; what fixes that follows on lines of its own, for the user
+	homeIsReadOnly bool   // in it files directly in HOME can't be written
+	foreign        string // in it this can't be changed, for one: it is of another group
 }
 
 // runningPart is how the reviewer runs commands, or why it can't or need not. A SUPERVISOR.md of the user's
 // own may lack the form that a command must have.
 func (r reviewRequest) runningPart() string {
-	if r.wordsOnly {
+	if r.isWordsOnly() {
 		return say(sectionWordsOnly)
 	}
 	if r.tryCommand == "" {
@@ -105,8 +104,8 @@ func (r reviewRequest) runningPart() string {
 	if runtime.GOOS == "darwin" {
 		text += "\n" + say(copyOnMac)
 	}
-	if r.base != "" {
-		text += "\n" + say(sectionCompare, compareExample(r.tryCommand, r.base))
+	if base := r.change.base; base != "" {
+		text += "\n" + say(sectionCompare, compareExample(r.tryCommand, base[:min(12, len(base))]))
 	}
 	if r.homeIsReadOnly {
 		text += "\n\n" + say(homeReadOnly)
@@ -140,10 +139,10 @@ func (r reviewRequest) requestText(guideAbove bool) string {
 	if r.inPlanMode {
 		section(say(sectionPlan))
 	}
-	if r.tree == r.project {
-		section(say(sectionPlace, r.here))
+	if r.place.root == r.place.project {
+		section(say(sectionPlace, r.place.cwd))
 	} else {
-		section(say(sectionWorktree, r.tree, r.here, r.project))
+		section(say(sectionWorktree, r.place.root, r.place.cwd, r.place.project))
 	}
 	if r.lastMessage != "" {
 		section(say(sectionLastMessage, cutMiddle(r.lastMessage, lastMessageKeep)))
@@ -154,8 +153,8 @@ func (r reviewRequest) requestText(guideAbove bool) string {
 	if len(r.crons) > 0 {
 		section(say(sectionCrons, cutMiddle(string(encodeJSON(r.crons)), userPromptKeep)))
 	}
-	if r.changes != "" {
-		section(say(sectionChanges, r.changes))
+	if changes := r.change.changeText(); changes != "" {
+		section(say(sectionChanges, changes))
 	}
 	if r.refusal.Feedback != "" {
 		section(say(sectionLastFeedback, r.refusal.Feedback))

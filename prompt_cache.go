@@ -13,12 +13,12 @@ const cacheLeast = 40_000
 // session, whose provider the reviewer has, a key pays (cacheEnv), the conversation is long enough, the
 // reviewer has the session's model, and no earlier review of the session missed the cache.
 func sharesCache(
-	config *configuration, request *reviewRequest, past *history, launched bool, env environ,
+	config *configuration, talk conversation, past *history, launched bool, env environ,
 ) bool {
 	configured := config.Supervisor.Model
-	hasAgentsModel := configured == "" || configured == request.model
+	hasAgentsModel := configured == "" || configured == talk.model
 	hasMissed := func(r review) bool { return r.CacheMissed }
-	return launched && env.get(cacheVariable) != "" && request.context >= cacheLeast && hasAgentsModel &&
+	return launched && env.get(cacheVariable) != "" && talk.context >= cacheLeast && hasAgentsModel &&
 		!slices.ContainsFunc(past.Reviews, hasMissed)
 }
 

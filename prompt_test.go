@@ -263,8 +263,9 @@ func TestPromptStatesNoDecision(t *testing.T) {
 	example := regexp.MustCompile("(?s)```json\n.*?\n```")
 	for language, w := range promptLanguages {
 		speakIn(t, language)
-		r := reviewRequest{section: sectionQuestion, question: json.RawMessage(`{}`), inPlanMode: true, tryCommand: "ccc try", homeIsReadOnly: true,
-			refusal: review{outcome: outcome{NoVerdict: true}}, iteration: 2, limit: 10, seconds: 540}
+		r := reviewRequest{subject: subject{section: sectionQuestion, question: json.RawMessage(`{}`), inPlanMode: true, change: &judgedChange{}},
+			copyOffer: copyOffer{tryCommand: "ccc try", homeIsReadOnly: true},
+			refusal:   review{outcome: outcome{NoVerdict: true}}, iteration: 2, limit: 10, seconds: 540}
 		for name, text := range map[string]string{"the prompt": example.ReplaceAllString(w.text, ""),
 			"the form": say(verdictForm), "the request": r.requestText(true)} {
 			quoted := text + "\n\n" + `{"allow_stop": true, "feedback": ""}`
@@ -367,10 +368,15 @@ func TestRequestOfModeAndTime(t *testing.T) {
 	}
 }
 
+// requestOf is a request of a stop with these words of the user's.
+func requestOf(words ...string) reviewRequest {
+	return reviewRequest{subject: subject{conversation: conversation{requests: prompts(words...)}, section: sectionStop, change: &judgedChange{}}}
+}
+
 // Of hundreds of requests each keeps its beginning and end; a few of usual length are whole.
 func TestRequestText(t *testing.T) {
 	long := strings.Repeat("a", 500) + strings.Repeat("b", 500)
-	r := reviewRequest{conversation: conversation{requests: prompts(slices.Repeat([]string{long}, 1000)...)}}
+	r := requestOf(slices.Repeat([]string{long}, 1000)...)
 	beginning := strings.Repeat("a", userPromptKeepLeast/3)
 	text := r.requestText(false)
 	if kept := strings.Count(text, beginning); kept != 1000 {
@@ -383,14 +389,14 @@ func TestRequestText(t *testing.T) {
 	for _, test := range []struct{ requests, most int }{{1, 8000}, {8, 8000}, {9, 7111}, {16, 4000}, {160, 400}, {161, 400}} {
 		for _, more := range []int{100, 101} {
 			words := strings.Repeat("长", test.most+more)
-			r := reviewRequest{conversation: conversation{requests: prompts(slices.Repeat([]string{words}, test.requests)...)}}
+			r := requestOf(slices.Repeat([]string{words}, test.requests)...)
 			expectIs(t, fmt.Sprintf("%d requests of %d characters are whole", test.requests, test.most+more), strings.Count(r.requestText(false), words), test.requests*(101-more))
 		}
 	}
 	for _, more := range []int{100, 101} {
 		words, tasks := strings.Repeat("长", 2000+more), []json.RawMessage{encodeJSON(strings.Repeat("x", 8000-len(`[""]`)+more))}
 		crons := []json.RawMessage{encodeJSON(strings.Repeat("y", 8000-len(`[""]`)+more))}
-		text := reviewRequest{lastMessage: words, tasks: tasks, crons: crons}.requestText(false)
+		text := reviewRequest{subject: subject{lastMessage: words, tasks: tasks, crons: crons, change: &judgedChange{}}}.requestText(false)
 		expectIs(t, "the wake-ups are whole", strings.Contains(text, string(crons[0])), more == 100)
 		expectIs(t, "the last message is whole", strings.Contains(text, words), more == 100)
 		expectIs(t, "the tasks are whole", strings.Contains(text, string(tasks[0])), more == 100)
@@ -401,14 +407,18 @@ func TestRequestText(t *testing.T) {
 // to the next comes first.
 func TestRequestParts(t *testing.T) {
 	plain := func() reviewRequest {
-		return reviewRequest{conversation: conversation{requests: prompts("fix it", "add tests")}, section: sectionStop, tryCommand: "TRY", noCopy: "BECAUSE",
-			tree: "/project", project: "/project", here: "/project/here", iteration: 2, limit: 5, seconds: 540}
+		r := requestOf("fix it", "add tests")
+		r.copyOffer = copyOffer{tryCommand: "TRY", noCopy: "BECAUSE"}
+		r.place = place{root: "/project", project: "/project", cwd: "/project/here"}
+		r.iteration, r.limit, r.seconds = 2, 5, 540
+		return r
 	}
 	guide, system := say(opening, say(byGuideAbove)), say(opening, say(bySystemPrompt))
 	running, noCopy := say(sectionRunning, tryExample("TRY")), say(sectionNoCopy, "BECAUSE")
 	compare := say(sectionCompare, compareExample("TRY", "BASE"))
 	event, asks := say(sectionStop), say(sectionQuestion, `{"a":1}`)
 	place, round := say(sectionPlace, "/project/here"), say(sectionReview, 2, 5, 540, 60)
+	nothing := say(sectionChanges, say(changesBegin)+"\n\n"+say(changesNone))
 	none := func(*reviewRequest) {}
 	for name, test := range map[string]struct {
 		with       func(r *reviewRequest)
@@ -416,27 +426,29 @@ func TestRequestParts(t *testing.T) {
 	}{
 		"plain": {none, []string{system, running, say(sectionRequests), "\n[1] fix it\n\n[2] add tests\n", event, place, round},
 			[]string{guide, noCopy, compare, say(sectionWordsOnly), asks, say(homeReadOnly), say(sectionPlan)}},
-		"words only":     {func(r *reviewRequest) { r.wordsOnly, r.base, r.homeIsReadOnly = true, "BASE", true }, []string{say(sectionWordsOnly)}, []string{running, compare, say(homeReadOnly)}},
-		"words, no copy": {func(r *reviewRequest) { r.wordsOnly, r.tryCommand = true, "" }, []string{say(sectionWordsOnly)}, []string{noCopy}},
+		"words only": {func(r *reviewRequest) {
+			r.wordsOnly, r.change.Repository, r.change.base, r.homeIsReadOnly = true, "r", "BASE", true
+		}, []string{say(sectionWordsOnly), nothing}, []string{running, compare, say(homeReadOnly)}},
+		"words, no copy": {func(r *reviewRequest) { r.wordsOnly, r.change.Repository, r.tryCommand = true, "r", "" }, []string{say(sectionWordsOnly), nothing}, []string{noCopy}},
 		"what became of it": {func(r *reviewRequest) {
 			r.requests[0].fate, r.requests[0].stopped, r.requests[0].remark = "APPROVED", true, remarkWithEsc
 		},
 			[]string{say(sectionRequests) + "\n\n" + say(requestsJudged) + "\n\n[1] APPROVED " + say(remarkInterrupted) + " " + say(remarkWithEsc) + " fix it\n\n[2] add tests\n"}, nil},
 		"one request":       {func(r *reviewRequest) { r.requests = r.requests[:1] }, []string{say(sectionRequests) + "\n\n[1] fix it\n"}, []string{say(requestsJudged)}},
 		"one with its fate": {func(r *reviewRequest) { r.requests = r.requests[:1]; r.requests[0].fate = "LET GO" }, []string{say(requestsJudged) + "\n\n[1] LET GO fix it\n"}, nil},
-		"a commit":          {func(r *reviewRequest) { r.base = "BASE" }, []string{running + "\n" + compare + "\n"}, nil},
-		"no copy":           {func(r *reviewRequest) { r.tryCommand, r.base, r.noCopy = "", "BASE", "BECAUSE\nFIX" }, []string{noCopy}, []string{running, compare, "FIX"}},
+		"a commit":          {func(r *reviewRequest) { r.change.base = "BASE" }, []string{running + "\n" + compare + "\n"}, nil},
+		"no copy":           {func(r *reviewRequest) { r.tryCommand, r.change.base, r.noCopy = "", "BASE", "BECAUSE\nFIX" }, []string{noCopy}, []string{running, compare, "FIX"}},
 		"another group":     {func(r *reviewRequest) { r.foreign = "notes" }, []string{running, say(foreignFiles, "notes")}, nil},
 		"HOME is read-only": {func(r *reviewRequest) { r.homeIsReadOnly = true }, []string{running, say(homeReadOnly)}, nil},
 		"no requests":       {func(r *reviewRequest) { r.requests = nil }, []string{event}, []string{say(sectionRequests), say(requestsJudged)}},
 		"a remark":          {func(r *reviewRequest) { r.requests[1].remark = remarkWithEsc }, []string{"\n[2] " + say(remarkWithEsc) + " add tests\n"}, nil},
 		"a question":        {func(r *reviewRequest) { r.section, r.question = sectionQuestion, json.RawMessage(`{"a":1}`) }, []string{asks}, []string{event}},
 		"plan mode":         {func(r *reviewRequest) { r.inPlanMode = true }, []string{event, say(sectionPlan)}, nil},
-		"another tree":      {func(r *reviewRequest) { r.tree = "/tree" }, []string{say(sectionWorktree, "/tree", "/project/here", "/project")}, []string{place}},
+		"another tree":      {func(r *reviewRequest) { r.place.root = "/tree" }, []string{say(sectionWorktree, "/tree", "/project/here", "/project")}, []string{place}},
 		"a last message":    {func(r *reviewRequest) { r.lastMessage = "DONE" }, []string{say(sectionLastMessage, "DONE")}, nil},
 		"tasks":             {func(r *reviewRequest) { r.tasks = []json.RawMessage{[]byte(`{"id":1}`)} }, []string{say(sectionTasks, `[{"id":1}]`)}, nil},
 		"wake-ups":          {func(r *reviewRequest) { r.crons = []json.RawMessage{[]byte(`{"id":2}`)} }, []string{say(sectionCrons, `[{"id":2}]`)}, nil},
-		"changes":           {func(r *reviewRequest) { r.changes = "CHANGED" }, []string{say(sectionChanges, "CHANGED")}, nil},
+		"changes":           {func(r *reviewRequest) { r.change.Repository, r.change.Unseen = "r", "CHANGED" }, []string{say(sectionChanges, say(changesUnknown, "CHANGED"))}, nil},
 		"feedback":          {func(r *reviewRequest) { r.refusal.Feedback = "NO" }, []string{say(sectionLastFeedback, "NO")}, []string{say(sectionNoVerdict, say(verdictForm))}},
 		"without verdict":   {func(r *reviewRequest) { r.refusal.NoVerdict = true }, []string{say(sectionNoVerdict, say(verdictForm))}, nil},
 		"little time":       {func(r *reviewRequest) { r.seconds = 90 }, []string{say(sectionReview, 2, 5, 90, 30)}, []string{round}},
@@ -455,7 +467,7 @@ func TestRequestParts(t *testing.T) {
 	}
 	expectIn(t, "with the guide above the request", plain().requestText(true), guide)
 	all := plain()
-	all.inPlanMode, all.lastMessage, all.tasks, all.changes, all.refusal.Feedback, all.refusal.NoVerdict = true, "DONE", []json.RawMessage{[]byte(`{}`)}, "CHANGED", "NO", true
+	all.inPlanMode, all.lastMessage, all.tasks, all.change.below, all.refusal.Feedback, all.refusal.NoVerdict = true, "DONE", []json.RawMessage{[]byte(`{}`)}, []string{"CHANGED"}, "NO", true
 	all.crons = []json.RawMessage{[]byte(`7`)}
 	text, at := all.requestText(false), 0
 	for _, part := range []string{system, running, say(sectionRequests), "[1]", "[2]", event, say(sectionPlan), place, "DONE", say(sectionTasks, "[{}]"), say(sectionCrons, "[7]"), "CHANGED", say(sectionLastFeedback, "NO"),
@@ -540,14 +552,14 @@ func TestRequestOutcomes(t *testing.T) {
 	expect(5, passed+"serve it", passed+"fail it", passed+"add tests", "and docs")
 	turn("thanks")
 	expect(6, passed+"serve it", passed+"fail it", passed+"add tests", limit+"and docs", "thanks")
-	expectIs(t, "what is told elsewhere", strings.Join(box.lastBegun().Requests, "|"), "serve it|fail it|add tests|and docs|thanks")
+	expectIs(t, "what is told elsewhere", box.lastBegun().Request, "thanks")
 }
 
 // Of what was let go the newest ten are whole: a server that runs all day lets each request go.
 func TestRequestsLetGo(t *testing.T) {
 	long := strings.Repeat("x", 1000)
 	for n, whole := range map[int]int{3: 3, 10: 10, 12: 10} {
-		r := reviewRequest{conversation: conversation{requests: prompts(slices.Repeat([]string{long}, n+1)...)}, section: sectionStop}
+		r := requestOf(slices.Repeat([]string{long}, n+1)...)
 		for i := range n {
 			r.requests[i].fate, r.requests[i].letGo = "LET GO", true
 		}

@@ -446,10 +446,10 @@ func TestSharesCache(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Setenv(cacheVariable, strings.TrimPrefix(cmp.Or(c.left, "1"), "-"))
-			request, past := reviewRequest{}, &history{Reviews: []review{{outcome: outcome{CacheMissed: c.missed}}, {}}}
-			request.model, request.context = cmp.Or(c.id, "m"), cmp.Or(c.context, 100_000)
+			talk, past := conversation{}, &history{Reviews: []review{{outcome: outcome{CacheMissed: c.missed}}, {}}}
+			talk.model, talk.context = cmp.Or(c.id, "m"), cmp.Or(c.context, 100_000)
 			config := &configuration{Supervisor: supervisorConfig{Model: c.model}}
-			expectIs(t, "shares", sharesCache(config, &request, past, c.launched, os.Environ()), c.want)
+			expectIs(t, "shares", sharesCache(config, talk, past, c.launched, os.Environ()), c.want)
 		})
 	}
 }

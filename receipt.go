@@ -42,11 +42,11 @@ func (e entry) redacted() entry {
 
 // redacted returns the review and what its reviewer did with secrets redacted, for a view.
 func (r review) redacted() review {
-	quotes := []*string{&r.NoCopy, &r.Seen.Unseen, &r.LastMessage, &r.Question, &r.Feedback, &r.Error}
+	quotes := []*string{&r.NoCopy, &r.Seen.Unseen, &r.Request, &r.LastMessage, &r.Question, &r.Feedback, &r.Error}
 	for _, quoted := range quotes {
 		*quoted = redact(*quoted)
 	}
-	r.Requests, r.did.Runs = mapped(r.Requests, redact), mapped(r.did.Runs, step.redacted)
+	r.did.Runs = mapped(r.did.Runs, step.redacted)
 	r.did.Tools, r.did.Refused = mapped(r.did.Tools, redact), mapped(r.did.Refused, redact)
 	return r
 }
@@ -178,9 +178,9 @@ func (r review) verdictBasis() string {
 	switch {
 	case !r.isAnswered(), r.did.Tools == nil: // not recorded
 		return ""
-	case r.lacksCopy() && hasCommand: // which the user's rules allowed, on the files themselves
+	case r.NoCopy != "" && hasCommand: // which the user's rules allowed, on the files themselves
 		return say(receiptLacksCopy, say(receiptNoCopy))
-	case r.lacksCopy():
+	case r.NoCopy != "":
 		return say(receiptLacksCopy, say(receiptNoRun))
 	case hasCommand:
 		return say(receiptNoCopy)
@@ -193,9 +193,6 @@ func (r review) verdictBasis() string {
 	}
 	return say(receiptNothing)
 }
-
-// lacksCopy reports whether no copy could be made for the review.
-func (r review) lacksCopy() bool { return r.NoCopy != "" }
 
 // receipt is the review in a line. Of the runs it shows the last that failed, then the last of the others, in
 // the order in which they ran.

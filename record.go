@@ -32,9 +32,8 @@ type approval struct {
 
 // A newestReview is the newest review of a stop or by hand.
 type newestReview struct {
-	Session string    `json:"session_id"`
-	Review  string    `json:"review"`
-	Begun   time.Time `json:"begun"`
+	Session string `json:"session_id"`
+	Review  string `json:"review"`
 }
 
 // record reads the record, an empty one where there is none.
@@ -111,11 +110,11 @@ func (p place) take(approved *approval, isWanted func(*openBegin) bool) error {
 	})
 }
 
-// noteLast notes the review as the last one, unless a later one has begun.
-func (p place) noteLast(session string, r review) error {
-	return p.update(func(t *treeRecord) {
-		if t.Last == nil || !r.Begun.Before(t.Last.Begun) {
-			t.Last = &newestReview{session, r.ID, r.Begun}
+// noteLast notes the review as the last one, at its end unless a later one has begun.
+func (p place) noteLast(session, review string, isBegin bool) error {
+	return p.update(func(r *treeRecord) {
+		if isBegin || r.Last == nil {
+			r.Last = &newestReview{session, review}
 		}
 	})
 }
@@ -153,6 +152,19 @@ func (p place) beginOf(ctx context.Context, s sessionFiles, transcript string, i
 		err = errors.Join(err, s.setBegin(p.key, own))
 	}
 	return own.begin, err
+}
+
+// beginAtPrompt notes that the session's change begins with a prompt, if none is open. Outside git the prompt
+// takes back what the last review said.
+func (p place) beginAtPrompt(s sessionFiles, transcript string) error {
+	if p.Repository == "" {
+		if r, err := p.record(); err == nil && r.Last == nil {
+			return nil
+		}
+		return p.update(func(r *treeRecord) { r.Last = nil })
+	}
+	_, err := p.beginOf(context.Background(), s, transcript, true)
+	return err
 }
 
 // older returns a begin that no look knows, of a conversation that began at that time: the commit that was
@@ -230,9 +242,9 @@ func earlier(a, b begin) begin {
 	return b
 }
 
-// settle records what has become of the change that began at from, with the end of the review.
-func (p place) settle(s sessionFiles, r review, from begin, transcript string) (err error) {
-	on, mark := r.occasion(), verdict("")
+// settle records what has become of the change that the review judged, with its end.
+func (p place) settle(s sessionFiles, r review, transcript string) (err error) {
+	on, from, mark := r.occasion(), r.from, verdict("")
 	switch {
 	case p.Repository == "", on.isQuestion && r.Verdict != verdictBlock:
 		return nil
@@ -273,7 +285,7 @@ func (p place) approve(s sessionFiles, r review, from begin) error {
 	}))
 	state, _ := s.readState()
 	for key, there := range state.Begins {
-		other := p.dir.place(there.Top, p.env)
+		other := p.dir.place(there.Top, there.Top, p.env)
 		isOpen := key == other.key && there.Ended.IsZero() // and its working tree was not made anew
 		if !r.Waiting && key != p.key && isOpen && other.isAt(there.begin) {
 			err = errors.Join(err, other.letGo(s))

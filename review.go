@@ -1,7 +1,8 @@
 package main
 
-// One review of a session, of a stop, of a question or by hand. It has a line in the timeline when it begins
-// and another when it ends, unless ccc is killed. What goes wrong ends as a review that failed.
+// One review of a session, of a stop, of a question or by hand: begin, call, end. It has a line in the
+// timeline when it begins and another when it ends, unless ccc is killed. What goes wrong ends as a review
+// that failed.
 
 import (
 	"cmp"
@@ -20,20 +21,31 @@ import (
 
 // A supervision is ccc at work on a session.
 type supervision struct {
-	dirs    dirs           // of the project
-	config  *configuration // the defaults, where ccc.json can't be used
-	session sessionFiles
-	state   sessionState // as it was read first
-	past    *history     // of the session's timeline; the end of a review reads on
-	project string       // where the session was started
-	caller  caller       // of a hook
-	present func() mode  // returns the session's mode, as of now
-	release func()       // releases the lock of a review that runs; nil before
+	dirs       dirs           // of the project
+	config     *configuration // the defaults, where ccc.json can't be used
+	session    sessionFiles
+	transcript string       // the path of the session's
+	state      sessionState // as it was read or written last
+	past       *history     // of the session's timeline; the end of a review reads on
+	place      place
+	caller     caller // of a hook
+	release    func() // releases the lock of a review that runs; nil before
+	lost       error  // the first that kept state, timeline or output from being written; nil if all was
+}
 
-	request reviewRequest // of the review, and the change that it judged
-	judged  judgedChange
+// mode returns the mode of the session, as its state was read last.
+func (s *supervision) mode() mode { return modeOf(s.state, s.caller, s.config.Supervisor.Observe) }
 
-	lost error // the first that kept state, timeline or output from being written; nil if all was
+// update changes the state of a hook's session.
+func (s *supervision) update(change func(*sessionState)) error {
+	return s.session.update(func(state *sessionState) {
+		if !s.caller.byHand {
+			state.Provider = cmp.Or(s.dirs.env.get(providerVariable), noProvider)
+		}
+		state.noteLaunch(s.caller.launched)
+		change(state)
+		s.state = *state
+	})
 }
 
 // reviewLimit returns how many reviews a request has. In a session Claude Code's own limit counts too. The
@@ -51,66 +63,29 @@ func newReview(occasion string) review {
 	return review{ID: strconv.FormatInt(time.Now().UnixNano(), 36), Event: occasion, Begun: now()}
 }
 
-// describe completes what r has when it begins: whose it is, its time, and what it judges.
-func (r *review) describe(ctx context.Context, request reviewRequest) {
-	r.Seen.tree = treeOf(request.tree)
-	if at, ok := ctx.Deadline(); ok {
-		r.Deadline = at.UTC().Truncate(time.Millisecond)
-	}
-	r.LastMessage = cutMiddle(request.lastMessage, 2000)
+// describe notes in r what it is of.
+func (r *review) describe(of subject) {
+	r.Request, r.Waiting = cutMiddle(of.newest().String(), 4000), of.isWaiting()
+	r.LastMessage = cutMiddle(of.lastMessage, 2000)
 	if on := r.occasion(); on.isQuestion {
-		r.Question = on.quote(request.question)
-	}
-	for _, asked := range request.requests { // not the timeline's: some may have been withdrawn
-		r.Requests = append(r.Requests, cutMiddle(asked.String(), 4000))
+		r.Question = on.quote(of.question)
 	}
 }
 
-// review has a reviewer judge the request. It prints and records what comes of it, and returns r with that.
-func (s *supervision) review(ctx context.Context, r review, request reviewRequest) review {
-	on := r.occasion()
-	source, prompt, err := supervisorPrompt(s.project, s.dirs.ccc)
+// review has a reviewer judge the subject. It prints and records what comes of it, and returns r with that.
+func (s *supervision) review(ctx context.Context, r review, of subject) review {
+	r.describe(of)
+	s.begin(ctx, &r)
+	call, err := s.call(ctx, &r, of)
 	if err != nil {
-		return s.endReview(r, err)
-	}
-	request.project, request.tree = s.project, workingTree(s.project, request.here)
-	request.iteration, request.limit = max(r.Iteration, 1), max(r.Limit, 1) // if it counts for no limit, 1/1
-	r.PromptSource = source
-	r.describe(ctx, request)
-	s.release, err = s.session.hold(r.ID)
-	s.warn("locking the review's file", err)
-	s.record(entry{Review: &r})
-	if !on.isQuestion {
-		s.warnLost("noting the last review", s.place(request.here).noteLast(s.session.id, r))
-	}
-
-	call, judged, err := s.prepare(ctx, prompt, &request, on.isByHand)
-	if err != nil {
-		return s.endReview(r, err)
-	}
-	if judged.Unseen != "" {
-		s.log("no look at the working tree", "error", judged.Unseen)
-	}
-	s.judged, s.request = judged, request
-	r.Seen, r.Change, r.NoCopy, r.Way = judged.look, judged.listedPaths(), request.noCopy, "own"
-	call.env = setEnv(call.env, alternatesVariable, strings.Trim(lookupEnv(call.env, alternatesVariable)+":"+
-		alternate(s.place(request.here).objects()), ":"))
-	r.Model = cmp.Or(call.config.Model, lookupEnv(call.env, "ANTHROPIC_MODEL"))
-	if call.shares {
-		r.Way = "cache"
+		return s.end(r, err)
 	}
 	path := s.session.byHandFile()
-	if !on.isByHand { // ccc review has printed its own
+	if on := r.occasion(); !on.isByHand { // ccc review has printed its own
 		path = s.session.outputFile()
 		s.print(say(on.running)+"...", say(detailsIn, path))
 	}
-	s.log("review started", "iteration", r.reviewNumber(), "prompt_source", source)
-	if r.NoCopy != "" {
-		s.log("no copy to run commands in", "error", r.NoCopy)
-	} else {
-		of := filepath.Join(string(s.session.dir), s.session.id, r.ID)
-		call.env = setEnv(call.env, tryVariable, of)
-	}
+	s.log("review started", "iteration", r.reviewNumber(), "prompt_source", r.PromptSource)
 	if output, err := openOutput(path); err != nil {
 		s.warnLost("opening the reviewer's output", err)
 	} else {
@@ -118,76 +93,134 @@ func (s *supervision) review(ctx context.Context, r review, request reviewReques
 		call.output = &outputWriter{output, &s.lost}
 	}
 	r.outcome, err = call.run(ctx, func(did step) { s.noteStep(r, did) })
-	if s.present() == modeObserve { // it may have been switched meanwhile
-		r.Observed, r.Iteration, r.Limit = true, 0, 0
-	}
 	if err == nil { // the reviewer has answered
 		err = s.listening(ctx)
 	}
 	if err == nil && r.Verdict == "" {
 		err = s.takeWords(&r)
 	}
-	return s.endReview(r, err)
+	return s.end(r, err)
 }
 
-// prepare plans a review, and meanwhile takes the change that the reviewer is going to see. It completes
-// request.
-func (s *supervision) prepare(ctx context.Context, prompt string, request *reviewRequest, byHand bool) (
-	call *reviewerCall, judged judgedChange, err error,
-) {
-	looking, stop := context.WithCancel(ctx)
-	defer stop()
-	before := make(chan judgedChange, 1)
-	go func() {
-		defer exitOnPanic()
-		before <- s.place(request.here).takeChange(looking, s.session, request.transcript, byHand)
-	}()
-	if call, err = s.plan(ctx, prompt, request); err != nil {
-		stop()
+// begin records that the review has begun, and whose it is.
+func (s *supervision) begin(ctx context.Context, r *review) {
+	if at, ok := ctx.Deadline(); ok {
+		r.Deadline = at.UTC().Truncate(time.Millisecond)
 	}
-	judged = <-before
-	if err == nil {
-		err = context.Cause(ctx) // which is no reason why there is no copy, or no look
+	var err error
+	s.release, err = s.session.hold(r.ID)
+	s.warn("locking the review's file", err)
+	s.record(entry{Review: r})
+	if !r.occasion().isQuestion {
+		s.warnLost("noting the last review", s.place.noteLast(s.session.id, r.ID, true))
 	}
+}
+
+// call returns the call of the reviewer, and completes r with what that is told. An error means that no
+// reviewer can be asked.
+func (s *supervision) call(ctx context.Context, r *review, of subject) (*reviewerCall, error) {
+	source, prompt, err := supervisorPrompt(s.place.project, s.dirs.ccc)
 	if err != nil {
-		return nil, judged, err
+		return nil, err
 	}
-	request.addChange(judged)
-	call.input = request.requestText(call.shares)
-	if call.shares { // no flag may change the system prompt then
-		call.input = call.prompt + "\n\n" + say(verdictForm) + "\n\n" + call.input
+	r.PromptSource = source
+	if olderThan(of.version, oldestClaude) {
+		const update = "claude update / " + installClaude
+		return nil, errors.New(say(clientTooOld, of.version, oldestClaude, update))
 	}
-	return call, judged, nil
+	claude, err := findClaude(s.dirs.env)
+	if err != nil {
+		return nil, err
+	}
+	env, err := s.environment()
+	if err != nil {
+		return nil, err
+	}
+	c := &reviewerCall{claude: claude, session: s.session.id, dir: s.place.root, addDirs: s.readable(of.dirs),
+		prompt: prompt, config: s.config.Supervisor, output: io.Discard,
+		warn: func(err error) { s.warn("review", err) }}
+	ofSession := s.hasSessionsProvider()
+	if ofSession { // another does not know its model, and a fork may have another (2.1.280, 2.1.332)
+		c.config.Model = cmp.Or(c.config.Model, of.model)
+	}
+	c.shares = sharesCache(s.config, of.conversation, s.past, s.launched() && ofSession, s.dirs.env)
+	if of.change == nil {
+		change := s.place.takeChange(ctx, s.session, s.transcript, r.occasion().isByHand)
+		of.change = &change
+	}
+	offer := offerCopy(ctx, c.dir, env, s.dirs.self)
+	if err := context.Cause(ctx); err != nil { // which is no reason why there is no copy, or no look
+		return nil, err
+	}
+	if of.change.Unseen != "" {
+		s.log("no look at the working tree", "error", of.change.Unseen)
+	}
+	c.tryCommand, c.env = offer.tryCommand, setEnv(env, alternatesVariable,
+		strings.Trim(lookupEnv(env, alternatesVariable)+":"+alternate(s.place.objects()), ":"))
+	if offer.noCopy != "" {
+		s.log("no copy to run commands in", "error", offer.noCopy)
+	} else {
+		c.env = setEnv(c.env, tryVariable, filepath.Join(string(s.session.dir), s.session.id, r.ID))
+	}
+	of.noteReviews(s.past)
+	request := reviewRequest{subject: of, copyOffer: offer, place: s.place, refusal: s.past.refusal(),
+		iteration: max(r.Iteration, 1), limit: max(r.Limit, 1), // if it counts for no limit, 1/1
+		seconds: int(time.Until(r.Deadline).Round(time.Second).Seconds())}
+	c.input = request.requestText(c.shares)
+	r.Seen, r.Change, r.from = of.change.look, of.change.listedPaths(), of.change.from
+	r.NoCopy, r.Model, r.Way = offer.noCopy, cmp.Or(c.config.Model, lookupEnv(env, "ANTHROPIC_MODEL")), "own"
+	if c.shares { // no flag may change the system prompt then
+		r.Way, c.input = "cache", c.prompt+"\n\n"+say(verdictForm)+"\n\n"+c.input
+	}
+	return c, nil
+}
+
+// readable returns the directories that the reviewer may read beside its own: those of the launch, those that
+// the user has added, and the project.
+func (s *supervision) readable(added []string) (dirs []string) {
+	for _, dir := range append(append(strings.Split(s.dirs.env.get(addDirsVariable), "\n"), added...), s.place.project) {
+		info, err := os.Stat(dir)
+		if err == nil && info.IsDir() && filepath.IsAbs(dir) && dir != s.place.root && !slices.Contains(dirs, dir) {
+			dirs = append(dirs, dir)
+		}
+	}
+	return dirs
 }
 
 // listening returns why nobody waits for a decision any more: a signal ended ccc, as the cause of ctx, its
 // client has gone (a killed one sends no signal), or the session was switched off. nil while somebody does.
 func (s *supervision) listening(ctx context.Context) error {
+	state, _ := s.session.readState() // of one that can't be read the last switch
 	switch {
 	case errors.Is(context.Cause(ctx), errUserEnded), s.caller.pid > 0 && isGone(s.caller.pid):
 		return errUserEnded
-	case s.present() == modeOff:
+	case modeOf(state, s.caller, false) == modeOff:
 		return errSwitchedOff
 	}
 	return nil
 }
 
-// endReview ends the review: it completes and records it, and prints what came of it. With an error no review
-// took place: the agent stops, a question goes to the user. A review was cancelled if the user ended it, so
-// that Claude Code no longer listens to the hook, or if supervision was switched off. The end also goes to
-// the log, without feedback, and sweeps the state directory. Where nobody listens to that of a stop, the next
-// prompt records it, and so tells the user.
-func (s *supervision) endReview(r review, err error) review {
-	switch {
+// end ends the review: it completes and records it, and prints what came of it. With an error no review took
+// place: the agent stops, a question goes to the user. A review was cancelled if the user ended it, so that
+// Claude Code no longer listens to the hook, or if supervision was switched off. The end also goes
+// to the log, without feedback. Where nobody listens to that of a stop, the next prompt records it, and so
+// tells the user.
+func (s *supervision) end(r review, err error) review {
+	on := r.occasion()
+	switch failed := (failedFor{}); {
 	case errors.Is(err, errUserEnded), errors.Is(err, errSwitchedOff):
 		r.Verdict, r.Error, r.Feedback = verdictCancelled, err.Error(), ""
 	case err != nil:
-		r.Verdict, r.Error, r.Feedback = verdictFailed, err.Error(), ""
+		_ = errors.As(err, &failed)
+		r.Verdict, r.Error, r.Cause, r.Feedback = verdictFailed, err.Error(), failed.cause, ""
 	case r.Verdict == verdictBlock: // a reviewer may refuse without a word
 		r.Feedback = cmp.Or(r.Feedback, say(defaultFeedback))
 	}
+	if on.isStop && r.Verdict == verdictAllow {
+		s.warn("beginning the count anew", s.update(func(state *sessionState) { state.Count = 0 }))
+	}
 	r.Ended = now()
-	switch on := r.occasion(); {
+	switch {
 	case on.isByHand: // ccc review prints it, and no agent goes on or stops
 	case err != nil:
 		fmt.Fprintln(os.Stderr, "ccc: no review:", printable(redact(r.Error))) // it may quote a key
@@ -198,45 +231,32 @@ func (s *supervision) endReview(r review, err error) review {
 	case r.Verdict == verdictBlock:
 		s.print(say(on.refused, printable(r.Feedback)))
 	}
-	isUntold := errors.Is(err, errUserEnded) && r.occasion().isStop
-	if !isUntold {
-		s.record(entry{Review: &r})
+	if !errors.Is(err, errUserEnded) || !on.isStop {
+		s.recordEnd(r)
 	}
-	s.settle(r)
-	if s.release != nil {
+	hasBegun := s.release != nil
+	if !on.isQuestion {
+		s.warnLost("noting the last review", s.place.noteLast(s.session.id, r.ID, !hasBegun))
+	}
+	s.warnLost("recording what has become of the change", s.place.settle(s.session, r, s.transcript))
+	if hasBegun {
 		s.release()
 	}
 	s.warn("reading the timeline", s.past.read())
 	if recorded := s.past.review(r.ID); recorded != nil { // what ccc try has recorded is known from there
 		r.did = recorded.did
 	}
-	if !isUntold {
-		s.logEnd(r)
-	}
-	s.warn("sweeping the state directory", s.session.dir.sweep())
 	r.lost = s.lost
 	return r
 }
 
-// settle records what the end of the review means for the working tree. A review that had no begin is noted
-// as the last one now.
-func (s *supervision) settle(r review) {
-	p := s.dirs.state.place(r.Seen.Top, s.dirs.env)
-	if r.Deadline.IsZero() && !r.occasion().isQuestion {
-		s.warnLost("noting the last review", p.noteLast(s.session.id, r))
+// recordEnd adds the end of a review to the timeline, and without feedback to the log.
+func (s *supervision) recordEnd(r review) {
+	line := r
+	if !r.Deadline.IsZero() { // it has begun
+		line = r.addition()
 	}
-	err := p.settle(s.session, r, s.judged.from, s.request.transcript)
-	s.warnLost("recording what has become of the change", err)
-}
-
-// place returns the working tree that holds here, where that is one of the project's repository, else that of
-// the project.
-func (s *supervision) place(here string) place {
-	return s.session.dir.place(workingTree(s.project, here), s.dirs.env)
-}
-
-// logEnd adds the end of a review to the log, without feedback.
-func (s *supervision) logEnd(r review) {
+	s.record(entry{Review: &line})
 	pairs := []any{"event", r.Event, "verdict", r.Verdict, "iteration", r.reviewNumber(),
 		"duration", fmt.Sprintf("%.3fs", r.DurationSeconds)}
 	if r.CostUSD > 0 { // else it is not known
@@ -274,7 +294,7 @@ func (s *supervision) noteStep(r review, did step) {
 // takes the place of those that say nothing, and of those that hold an approval, an order for an agent. There
 // is no review, and an error, of a question, and in a session where too many in a row gave no verdict.
 func (s *supervision) takeWords(r *review) error {
-	said, before, on := r.Feedback, s.past.countWithoutVerdict(), r.occasion()
+	said, before, on := r.Feedback, s.past.withoutVerdict(), r.occasion()
 	isBounded := s.dirs.inSession() && !on.isByHand // by hand somebody reads each
 	withheld := saysNothing(said) || !on.isByHand && holdsApproval(said)
 	most := 2 // so many in a row send the agent back
@@ -294,49 +314,6 @@ func (s *supervision) takeWords(r *review) error {
 		r.Feedback = ""
 	}
 	return nil
-}
-
-// plan returns the call of the reviewer, complete but for its input, and completes request but for the
-// change. prompt are the reviewer's instructions.
-func (s *supervision) plan(
-	ctx context.Context, prompt string, request *reviewRequest,
-) (*reviewerCall, error) {
-	if olderThan(request.version, oldestClaude) {
-		const update = "claude update / " + installClaude
-		return nil, errors.New(say(clientTooOld, request.version, oldestClaude, update))
-	}
-	claude, err := findClaude(s.dirs.env)
-	if err != nil {
-		return nil, err
-	}
-	env, err := s.environment()
-	if err != nil {
-		return nil, err
-	}
-	if deadline, ok := ctx.Deadline(); ok {
-		request.seconds = int(time.Until(deadline).Round(time.Second).Seconds())
-	}
-	c := &reviewerCall{claude: claude, env: env, session: s.session.id,
-		dir: request.tree, prompt: prompt, config: s.config.Supervisor, output: io.Discard,
-		warn: func(err error) { s.warn("review", err) }}
-	readable := append(strings.Split(s.dirs.env.get(addDirsVariable), "\n"), request.dirs...)
-	if request.tree != request.project {
-		readable = append(readable, request.project)
-	}
-	for _, dir := range readable {
-		info, err := os.Stat(dir)
-		if err == nil && info.IsDir() && filepath.IsAbs(dir) && !slices.Contains(c.addDirs, dir) {
-			c.addDirs = append(c.addDirs, dir)
-		}
-	}
-	ofSession := s.hasSessionsProvider()
-	if ofSession { // another does not know its model, and a fork may have another (2.1.280, 2.1.332)
-		c.config.Model = cmp.Or(c.config.Model, request.model)
-	}
-	c.shares = sharesCache(s.config, request, s.past, s.launched() && ofSession, s.dirs.env)
-	request.offerCopy(ctx, c, s.dirs.self)
-	c.tryCommand = request.tryCommand
-	return c, nil
 }
 
 // hasSessionsProvider reports whether the reviewer asks the API that the session does.
@@ -363,17 +340,16 @@ func (s *supervision) environment() ([]string, error) {
 	return reviewers, cmp.Or(err, readSources(s.dirs, nil).conflict(s.dirs, env, p, withoutReviewers))
 }
 
-// offerCopy adds to the request how to run commands in a throw-away copy, with the ccc at that path, or why
-// that can't be done.
-func (r *reviewRequest) offerCopy(ctx context.Context, c *reviewerCall, ccc string) {
+// offerCopy tries whether copies can be made for a reviewer in dir, with the ccc at that path.
+func offerCopy(ctx context.Context, dir string, env []string, ccc string) (offer copyOffer) {
 	var err error
-	if r.homeIsReadOnly, r.foreign, err = tryProbe(ctx, c.dir, c.env); err != nil {
+	if offer.homeIsReadOnly, offer.foreign, err = tryProbe(ctx, dir, env); err != nil {
 		f := failureOf(err)
 		why := strings.TrimPrefix(oneLine(f.err.Error()), noCopyMade)
-		r.noCopy = strings.TrimSpace(why + "\n" + f.hint)
-		return
+		return copyOffer{noCopy: strings.TrimSpace(why + "\n" + f.hint)}
 	}
-	r.tryCommand = shellQuote(ccc) + " " + trySubcommand
+	offer.tryCommand = shellQuote(ccc) + " " + trySubcommand
+	return offer
 }
 
 // patience returns how long a review may take, and the error of one that takes longer.
@@ -430,7 +406,7 @@ func (s *supervision) warnLost(during string, err error) {
 
 // record adds the entry to the timeline.
 func (s *supervision) record(e entry) {
-	e.Project = s.project
+	e.Project = s.place.project
 	s.warnLost("writing the timeline", s.session.append(e))
 }
 

@@ -37,14 +37,13 @@ func reviewNow(c *invocation, d dirs) (err error) {
 	if s.config.Supervisor.Provider, err = s.providerByHand(c.flags["--provider"], talk.model); err != nil {
 		return err
 	}
-	request := s.requestByHand(talk, d.here)
-	request.transcript = stored.path
-	r.Waiting = request.isWaiting()
-	s.announce(stored, request)
+	of := s.subjectByHand(talk, d.here)
+	r.Seen.tree = s.place.tree
+	s.announce(stored, of)
 	timeout, late := s.patience()
 	ctx, cancel := s.untilEnded(timeout, late)
 	defer cancel()
-	ended := s.review(ctx, r, request).redacted()
+	ended := s.review(ctx, r, of).redacted()
 	if err := s.printReview(ended, c.has("--json")); err != nil {
 		return err
 	}
@@ -54,14 +53,14 @@ func reviewNow(c *invocation, d dirs) (err error) {
 // superviseStored returns what reviews a session that is in a transcript. An error means that it can't be
 // reviewed now.
 func superviseStored(stored storedSession, d dirs) (s *supervision, err error) {
-	s = &supervision{dirs: d, session: d.state.session(stored.id), project: transcriptStart(stored.path),
-		present: func() mode { return modeOn }}
-	s.dirs.here, s.dirs.env = s.project, withoutLaunch(d.env)
+	s = &supervision{dirs: d, session: d.state.session(stored.id), transcript: stored.path,
+		caller: caller{isReview: true}}
+	s.dirs.here, s.dirs.env = transcriptStart(stored.path), withoutLaunch(d.env)
 	if s.past, err = s.session.readHistory(); err != nil {
 		return nil, err
 	}
 	s.state, _ = s.session.readState() // without it the session's provider is not known
-	if last := s.past.lastReview(); last != nil && last.Verdict == verdictReviewing {
+	if last := s.past.result(); last != nil && last.Verdict == verdictReviewing {
 		return nil, withHint(errors.New(say(alreadyReviewing)), "ccc log -f "+s.session.id)
 	}
 	if s.config, err = loadConfig(d); err != nil {
@@ -70,25 +69,25 @@ func superviseStored(stored storedSession, d dirs) (s *supervision, err error) {
 	return s, d.state.create()
 }
 
-// requestByHand returns the request for a review that is asked for in the directory here: of the working tree
-// there, if it is one of the session's repository, else of the one that the agent was in last.
-func (s *supervision) requestByHand(talk conversation, here string) reviewRequest {
-	if t := treeOf(here); t.Repository == "" || t.Repository != treeOf(s.project).Repository {
+// subjectByHand returns what is judged where the user calls ccc review in the directory here: of the working
+// tree there, if it is one of the session's repository, else of the one that the agent was in last.
+func (s *supervision) subjectByHand(talk conversation, here string) subject {
+	if t := treeOf(here); t.Repository == "" || t.Repository != treeOf(s.dirs.here).Repository {
 		here = talk.cwd
 	}
-	talk.noteReviews(s.past)
+	s.place = s.dirs.state.place(s.dirs.here, here, s.dirs.env)
 	isWorking := talk.lastWords == "" || strings.HasPrefix(talk.lastWords, toolUse) // it has not answered yet
-	return reviewRequest{conversation: talk, here: here, lastMessage: talk.lastWords, isWorking: isWorking,
+	return subject{conversation: talk, lastMessage: talk.lastWords, isWorking: isWorking,
 		section: occasionNamed(eventReview).section}
 }
 
 // announce prints which session is reviewed, and whether its agent seems to be at work.
-func (s *supervision) announce(stored storedSession, request reviewRequest) {
-	what := clip(firstLine(request.newest().words), 100)
-	tree := printable(pathFrom("", workingTree(s.project, request.here)))
+func (s *supervision) announce(stored storedSession, of subject) {
+	what := clip(firstLine(of.newest().words), 100)
+	tree := printable(pathFrom("", s.place.root))
 	short := shortID(stored.id)
 	s.print(say(reviewingByHand, short, clock(stored.written), tree, what, short))
-	if request.isWorking {
+	if of.isWorking {
 		s.print(say(stillWorking))
 	}
 }
@@ -101,7 +100,7 @@ func (s *supervision) printReview(ended review, asJSON bool) error {
 		if did.Tools == nil { // a program that reads the lists gets lists, not null
 			did = noSteps()
 		}
-		out.Write(append(encodeJSON(reviewOfSession{s.session.id, s.project, ended, did}), '\n'))
+		out.Write(append(encodeJSON(reviewOfSession{s.session.id, s.place.project, ended, did}), '\n'))
 		return out.Flush()
 	}
 	if out.terminal && ended.Verdict == verdictCancelled { // behind ^C
@@ -129,7 +128,7 @@ func (s *supervision) codeOf(ended review) error {
 	case verdictBlock:
 		return failure{code: 1}
 	}
-	word, why, _, err := ended.answer(s.session.dir.place(ended.Seen.Top, s.dirs.env))
+	word, why, _, err := ended.answer(s.place)
 	if word == verdictAllow {
 		return nil
 	}

@@ -286,7 +286,7 @@ func TestReceiptUnrecorded(t *testing.T) {
 		}
 		h.past, _ = h.session.readHistory()
 		_ = h.session.append(entry{Step: &step{Review: "r", Kind: stepCall, Tool: "Read(a)"}})
-		expectIs(t, "the receipt", h.endReview(r, nil).receipt(), want)
+		expectIs(t, "the receipt", h.end(r, nil).receipt(), want)
 	}
 }
 
@@ -298,7 +298,7 @@ func TestFailedKeepsSteps(t *testing.T) {
 	check(t, h.session.append(entry{Review: &r}))
 	h.past, _ = h.session.readHistory()
 	check(t, h.session.append(entry{Step: &step{Review: r.ID, Kind: stepRun, Command: "make"}}))
-	expectIs(t, "the runs", len(h.endReview(r, errors.New("overloaded")).did.Runs), 1)
+	expectIs(t, "the runs", len(h.end(r, errors.New("overloaded")).did.Runs), 1)
 	killed := newReview(eventStop)
 	killed.Deadline = time.Now().Add(-time.Hour)
 	check(t, h.session.append(entry{Review: &killed}))
@@ -656,10 +656,9 @@ func testHook(t *testing.T, event string) *hook {
 	dir := t.TempDir()
 	d := dirs{env: setEnv(os.Environ(), claudeVariable, "/bin/sh"), here: dir, claude: dir, ccc: dir, state: stateDir(filepath.Join(dir, "ccc"))}
 	check(t, d.state.create())
-	h := &hook{supervision: supervision{dirs: d, project: dir, config: defaultConfig(), session: d.state.session(testSession),
-		caller: caller{byHand: true}},
+	h := &hook{supervision: supervision{dirs: d, place: d.state.place(dir, dir, d.env), config: defaultConfig(),
+		session: d.state.session(testSession), caller: caller{byHand: true}},
 		event: &hookEvent{SessionID: testSession, HookEventName: event, ToolName: askUserQuestion, Cwd: dir}}
-	h.present = func() mode { return modeOn }
 	h.past, _ = h.session.readHistory()
 	return h
 }
@@ -713,15 +712,9 @@ func TestHookDecision(t *testing.T) {
 	expectNotIn(t, "without open feedback", limit.message(), "还没有解决")
 	approved := review{Event: eventStop, outcome: outcome{Verdict: verdictAllow}}
 	expectIs(t, "an approval without words", approved.message(), "审查：通过")
-	for cause, want := range map[string]words{
-		"API Error: 529":     adviceContinue,
-		"PROMPT is too long": adviceCompact,
-		"":                   adviceContinue,
-		say(notStarted, say(directoryGone, "/x")): adviceLog,
-		say(notStarted, "x"):                      adviceContinue,
-		noConversation + " x":                     adviceLog,
-	} {
-		expectIs(t, "the advice on "+cause, adviceFor(cause), want.zh)
+	for of, want := range map[cause]words{"": adviceContinue, causeTooLong: adviceCompact, causeGone: adviceLog} {
+		failed := review{Event: eventStop, outcome: outcome{Verdict: verdictFailed, Error: "why", Cause: of}}
+		expectIn(t, "the advice on "+string(of), failed.message(), want.zh)
 	}
 	h := testHook(t, eventStop)
 	for length, whole := range map[int]bool{8000: true, 8001: false} {
@@ -778,14 +771,14 @@ func TestHookRequest(t *testing.T) {
 		t.Helper()
 		check(t, h.session.append(e))
 	}
-	request := func() reviewRequest {
+	request := func() subject {
 		h.past, _ = h.session.readHistory()
-		return h.buildRequest()
+		return h.subject(h.event.occasion())
 	}
 	add(prompted("one"))
 	add(prompted("two"))
 	add(ended(review{ID: "r", Iteration: 1, outcome: outcome{Verdict: verdictBlock, Feedback: "a secret"}}))
-	words := func(r reviewRequest) (all []string) {
+	words := func(r subject) (all []string) {
 		for _, asked := range r.requests {
 			all = append(all, asked.words)
 		}
@@ -795,10 +788,9 @@ func TestHookRequest(t *testing.T) {
 	expectIs(t, "it is incomplete", r.incomplete, true)
 	expectIs(t, "it is in plan mode", r.inPlanMode, true)
 	expectIs(t, "a stop's question", string(r.question), "")
-	expectIs(t, "where the agent is", r.here, "/agent")
 	expectIs(t, "what the agent said", r.lastMessage, "done")
 	expectIs(t, "the tasks", len(r.tasks), 1)
-	expectIs(t, "the feedback", r.refusal.Feedback, "a secret")
+	expectIs(t, "the feedback", h.past.refusal().Feedback, "a secret")
 	expectEqual(t, "the requests", words(r), nil)
 	log, _ := os.ReadFile(h.session.dir.logFile())
 	expectIn(t, "the log", string(log), `during="reading the transcript" error="the event names none"`)
@@ -811,7 +803,8 @@ func TestHookRequest(t *testing.T) {
 	expectIs(t, "with its transcript, when it began", r.began.Format(time.RFC3339), "2026-01-02T03:04:05Z")
 	expectEqual(t, "the transcript's requests", words(r), []string{"first", "two"})
 	add(ended(review{ID: "s", outcome: outcome{Verdict: verdictAllow}}))
-	expectIs(t, "approved since, the feedback", request().refusal.Feedback, "a secret")
+	request()
+	expectIs(t, "approved since, the feedback", h.past.refusal().Feedback, "")
 	h.event.HookEventName, h.event.PermissionMode, h.event.ToolUseID = eventPreToolUse, "default", ""
 	r = request()
 	expectIs(t, "a question", string(r.question), `{"q":1}`)
@@ -831,12 +824,12 @@ func TestHookRecorded(t *testing.T) {
 	}
 	expectIs(t, "the log at its begin", logged(), "")
 	r.outcome = outcome{Verdict: verdictBlock, Feedback: "a " + aSecret, NoVerdict: true, DurationSeconds: 1.5, CostUSD: 0.25}
-	stderr := stderrOf(t, func() { h.endReview(r, nil) })
+	stderr := stderrOf(t, func() { h.end(r, nil) })
 	expectNotIn(t, "stderr", stderr, aSecret)
 	failed := newReview(eventStop)
 	failed.Iteration, failed.Limit, failed.DurationSeconds = 2, 10, 1.5
 	why := errors.New("no " + aSecret + " key")
-	h.endReview(failed, why)
+	h.end(failed, why)
 	lines := strings.Split(strings.TrimSpace(logged()), "\n")
 	for i, want := range []string{
 		"verdict=block iteration=2/10 duration=1.500s cost_usd=0.25 no_verdict=true",
@@ -848,13 +841,10 @@ func TestHookRecorded(t *testing.T) {
 	past, err := h.session.readHistory()
 	check(t, err)
 	expectIs(t, "the reviews on record", len(past.Reviews), 2)
-	expectIs(t, "the project", past.project, h.project)
+	expectIs(t, "the project", past.project, h.place.project)
 	expectIs(t, "the first's feedback", past.Reviews[0].Feedback, "a "+aSecret)
 	expectIs(t, "the first ends before its begin", past.Reviews[0].Ended.Before(r.Begun), false)
 	expectIs(t, "the second's error", past.Reviews[1].Error, why.Error())
-	if _, err := os.Stat(h.session.dir.lockFile()); err != nil {
-		t.Error("the end of a review does not sweep")
-	}
 	h.warn("trying", nil)
 	expectIs(t, "the lines", strings.Count(logged(), "\n"), 2)
 	expectIs(t, "stderr", stderrOf(t, func() { h.warn("trying", errors.New("no "+aSecret)) }), "ccc: trying: no ***\n")
@@ -904,8 +894,8 @@ func TestHookWords(t *testing.T) {
 		if test.question {
 			entry.Event = eventPreToolUse
 		}
-		h.past = &history{Reviews: slices.Repeat([]review{{Event: eventStop, Ended: now(), outcome: outcome{NoVerdict: true}}}, test.unread)}
-		h.dirs.env = setEnv(h.dirs.env, projectVariable, h.project)
+		h.past = &history{Reviews: slices.Repeat([]review{{Event: eventStop, Ended: now(), line: 1, outcome: outcome{NoVerdict: true}}}, test.unread)}
+		h.dirs.env = setEnv(h.dirs.env, projectVariable, h.place.project)
 		if test.byHand {
 			h.dirs.env = setEnv(h.dirs.env, projectVariable, "")
 		}
@@ -995,7 +985,8 @@ func TestHookPlanned(t *testing.T) {
 		{name: "of the session's own, by its state", id: "m", own: "b", known: "b", unlaunched: true, want: "m"},
 	} {
 		h := testHook(t, eventStop)
-		h.project = at("project")
+		h.dirs.here = at("project")
+		h.place = place{project: at("project"), root: at(cmp.Or(test.tree, "project")), dir: h.dirs.state}
 		h.config.Supervisor.Model, h.config.Supervisor.Provider = test.model, test.own
 		h.config.Providers = map[string]*provider{"b": {name: "b", Env: map[string]string{"ANTHROPIC_BASE_URL": "https://b", "ANTHROPIC_AUTH_TOKEN": "t"}}}
 		if !test.unlaunched {
@@ -1003,10 +994,12 @@ func TestHookPlanned(t *testing.T) {
 		}
 		h.state.Provider = test.known
 		h.dirs.env = setEnv(h.dirs.env, providerVariable, test.current)
-		request := reviewRequest{project: h.project, tree: at(cmp.Or(test.tree, "project"))}
-		request.version, request.model, request.conversation.dirs = "2.1.330", test.id, []string{at("typed"), at("added")}
-		plan, err := h.plan(ctx, "judge it", &request)
+		of, r := subject{}, newReview(eventStop)
+		of.version, of.model, of.dirs = "2.1.330", test.id, []string{at("typed"), at("added")}
+		h.begin(ctx, &r)
+		plan, err := h.call(ctx, &r, of)
 		check(t, err)
+		h.release()
 		expectIs(t, test.name+": the model", plan.config.Model, test.want)
 		var short []string
 		for _, dir := range append([]string{plan.dir}, plan.addDirs...) {
@@ -1018,11 +1011,12 @@ func TestHookPlanned(t *testing.T) {
 		}
 		expectIs(t, test.name+": the directories", strings.Join(short, " "), readable)
 		expectIs(t, test.name+": the session", plan.session, testSession)
-		expectIs(t, test.name+": the prompt", plan.prompt, "judge it")
-		inTime := request.seconds >= 60 && request.seconds <= 90
-		expectIs(t, fmt.Sprintf("%s: its time of %d s", test.name, request.seconds), inTime, true)
-		expectIs(t, test.name+": why there is no copy", request.noCopy, noNamespaces)
-		expectIs(t, test.name+": the command of a copy", request.tryCommand, "")
+		expectIs(t, test.name+": the prompt", plan.prompt, say(defaultPrompt))
+		end := plan.input[len(plan.input)-400:]
+		inTime := regexp.MustCompile(`\b([678][0-9]|90)\b`).MatchString(end)
+		expectIs(t, test.name+": its time in "+end, inTime, true)
+		expectIs(t, test.name+": why there is no copy", r.NoCopy, noNamespaces)
+		expectIs(t, test.name+": the command of a copy", plan.tryCommand, "")
 		expectIs(t, test.name+": the reviewer's mark", lookupEnv(plan.env, reviewerVariable), "1")
 		expectIs(t, test.name+": it shares the cache", plan.shares, false)
 		url := ""
@@ -1031,18 +1025,18 @@ func TestHookPlanned(t *testing.T) {
 		}
 		expectIs(t, test.name+": the API", lookupEnv(plan.env, "ANTHROPIC_BASE_URL"), url)
 	}
-	h, request := testHook(t, eventStop), reviewRequest{}
-	request.version = "2.1.279"
-	plan, err := h.plan(ctx, "", &request)
+	h, of, r := testHook(t, eventStop), subject{}, newReview(eventStop)
+	of.version = "2.1.279"
+	plan, err := h.call(ctx, &r, of)
 	expectIs(t, "a client that is too old: a plan", plan != nil, false)
 	expectIs(t, "a client that is too old", fmt.Sprint(err), say(clientTooOld, "2.1.279", "2.1.280", "claude update / "+installClaude))
 	refuses := func(name, why string) {
 		t.Helper()
-		plan, err := h.plan(ctx, "", &request)
+		plan, err := h.call(ctx, &r, of)
 		expectIs(t, name+": a plan", plan != nil, false)
 		expectError(t, name, err, why)
 	}
-	request.version = "2.1.330"
+	of.version = "2.1.330"
 	h.config.Supervisor.Provider = "b"
 	h.dirs.env = setEnv(h.dirs.env, providerVariable, "")
 	h.config.Providers = map[string]*provider{"b": {name: "b", Env: map[string]string{"ANTHROPIC_AUTH_TOKEN": "${NO_SUCH_TOKEN}"}}}
@@ -1110,7 +1104,7 @@ func TestHookBegun(t *testing.T) {
 	h.dirs.env = setEnv(h.dirs.env, claudeVariable, "/none") // it begins, and fails
 	ctx, cancel := context.WithTimeout(context.Background(), time.Hour)
 	defer cancel()
-	request := reviewRequest{question: []byte(`{"questions":[{"question":"Which?"}]}`), lastMessage: "all done " + strings.Repeat("x", 2000)}
+	request := subject{question: []byte(`{"questions":[{"question":"Which?"}]}`), lastMessage: "all done " + strings.Repeat("x", 2000)}
 	request.requests = []userRequest{{words: "one"}, {words: "two" + strings.Repeat("x", 4000)}}
 	given := newReview(eventPreToolUse)
 	given.Iteration, given.Limit = 2, 10
@@ -1123,26 +1117,27 @@ func TestHookBegun(t *testing.T) {
 		lines = append(lines, e)
 	}))
 	expectIs(t, "the records", len(lines), 2)
-	expectIs(t, "the project", lines[0].Project, h.project)
+	expectIs(t, "the project", lines[0].Project, h.place.project)
 	expectIs(t, "the begin has a time", lines[0].Time.IsZero(), false)
 	r := lines[0].Review
 	expectIs(t, "the id", r.ID, given.ID)
 	expectIs(t, "it has no end", r.Ended.IsZero(), true)
 	expectIs(t, "the event", r.Event, eventPreToolUse)
 	expectIs(t, "the count", fmt.Sprint(r.Iteration, "/", r.Limit), "2/10")
-	expectIs(t, "the prompt", r.PromptSource, builtinSource)
 	expectIs(t, "the time that is left", time.Until(r.Deadline).Round(time.Minute), time.Hour)
 	expectIs(t, "the deadline is of", r.Deadline.Location(), time.UTC)
 	expectIs(t, "the deadline's nanoseconds", r.Deadline.Nanosecond()%1e6, 0)
 	expectIs(t, "the question", r.Question, "Which?")
 	expectIs(t, "the last message", r.LastMessage, cutMiddle(request.lastMessage, 2000))
-	expectEqual(t, "the requests", r.Requests, []string{"one", cutMiddle(request.requests[1].words, 4000)})
+	expectIs(t, "the newest request", r.Request, cutMiddle(request.requests[1].words, 4000))
 	expectIs(t, "the verdict", r.Verdict, "")
 	last := lines[1].Review
 	expectIs(t, "the end's id", last.ID, given.ID)
-	expectIs(t, "the end's question", last.Question, "Which?")
+	expectIs(t, "the end's prompt", last.PromptSource, builtinSource)
 	expectIs(t, "the end has a time", last.Ended.IsZero(), false)
-	expectIs(t, "the end has the begin's time", last.Begun.Equal(r.Begun), true)
+	added := *last
+	added.ID, added.PromptSource, added.Ended, added.Verdict, added.Error = "", "", time.Time{}, "", ""
+	expectIs(t, "what else the end has", string(encodeJSON(added)), `{"id":""}`)
 	_, err := strconv.ParseInt(given.ID, 36, 64)
 	check(t, err)
 }
@@ -1193,7 +1188,7 @@ func TestHookFailed(t *testing.T) {
 		for _, event := range []string{eventStop, eventPreToolUse, eventReview} {
 			h, found := testHook(t, eventStop), review{}
 			told := stderrOf(t, func() {
-				found = h.endReview(review{Event: event, ID: "r", outcome: outcome{Verdict: verdictBlock, Feedback: "do"}}, err)
+				found = h.end(review{Event: event, ID: "r", outcome: outcome{Verdict: verdictBlock, Feedback: "do"}}, err)
 			})
 			why, printed := err.Error(), ""
 			if event != eventReview {
@@ -1236,23 +1231,12 @@ func TestHookEnded(t *testing.T) {
 	}
 }
 
-// A review ends, too, when the session is switched off.
-func TestHookEndedBySwitch(t *testing.T) {
-	t.Parallel()
-	h := testHook(t, eventStop)
-	h.present = func() mode { return modeOff }
-	ctx, cancel := h.untilEnded(time.Minute, nil)
-	defer cancel()
-	<-ctx.Done()
-	expectIs(t, "its end", context.Cause(ctx), error(errSwitchedOff))
-}
-
 // What ends a review while it is prepared is its reason, and no reason why there is no copy, or no look.
 func TestPrepareEnded(t *testing.T) {
 	h := testHook(t, eventStop)
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errSwitchedOff)
-	ended := h.review(ctx, review{Event: eventStop}, reviewRequest{tree: h.project, here: h.project})
+	ended := h.review(ctx, review{Event: eventStop}, subject{})
 	expectIs(t, "the verdict", ended.Verdict, verdictCancelled)
 	expectIs(t, "the reason, no copy, and no look", ended.Error+"|"+ended.NoCopy+"|"+ended.Seen.Unseen, errSwitchedOff.Error()+"||")
 }
@@ -1325,7 +1309,8 @@ func TestHookPrompted(t *testing.T) {
 // What a stop comes to where it can't be counted, or ccc.json can't be used, or the request's reviews are used up.
 func TestHookStopped(t *testing.T) {
 	speaking(t, "zh")
-	t.Setenv(projectVariable, "")
+	t.Setenv(projectVariable, "/p")
+	t.Setenv(blockCapVariable, "10")
 	type ending struct {
 		verdict  verdict
 		feedback string
@@ -1355,15 +1340,16 @@ func TestHookStopped(t *testing.T) {
 		} else {
 			check(t, h.session.update(func(s *sessionState) { s.Count = 10 }))
 		}
-		var found review
-		told := stderrOf(t, func() { found = h.stop() })
-		expectIs(t, name, ending{found.Verdict, found.Feedback, found.Error}, test.want)
+		var answer any
+		told := stderrOf(t, func() { answer = h.stop(h.event.occasion()) })
+		expectIn(t, name, fmt.Sprint(answer), test.want.feedback)
 		past, err := h.session.readHistory()
 		check(t, err)
 		last := past.Reviews[len(past.Reviews)-1]
 		expectIs(t, name+": the reviews on record", len(past.Reviews), 2)
-		expectIs(t, name+": the tree on record", last.Seen.tree, treeOf(h.project))
+		expectIs(t, name+": the tree on record", last.Seen.tree, treeOf(h.place.project))
 		expectIs(t, name+": the verdict on record", last.Verdict, test.want.verdict)
+		expectIs(t, name+": the error on record", last.Error, test.want.err)
 		expectIs(t, name+": the feedback on record", last.Feedback, "")
 		expectIs(t, name+": the event on record", last.Event, test.event)
 		expectIs(t, name+": it has a begin on record", last.Begun.IsZero(), false)

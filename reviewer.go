@@ -4,7 +4,6 @@ package main
 // runs in it. What keeps a review from taking place is an error of the call.
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -34,8 +33,15 @@ type reviewerCall struct {
 	warn       func(error) // takes what goes wrong without ending the review
 }
 
-// noConversation is what Claude Code prints where it does not find the session to fork (2.1.280, 2.1.332).
-const noConversation = "No conversation found"
+// noConversation is what Claude Code prints where it does not find the session to fork (2.1.280, 2.1.332), in
+// small letters.
+const noConversation = "no conversation found"
+
+// failedFor is the error of a failed review that has a cause.
+type failedFor struct {
+	cause cause
+	error
+}
 
 // resultGrace is for the reviewer to end by itself behind its verdict, which takes it about 0.1 s.
 const resultGrace = 500 * time.Millisecond
@@ -64,7 +70,18 @@ func (c *reviewerCall) run(ctx context.Context, note func(step)) (result outcome
 	if err != nil && stream.result == nil && stderr != "" {
 		err = fmt.Errorf("%w: %s", err, stderr)
 	}
-	return result, err
+	return result, caused(err)
+}
+
+// caused returns the error with its cause, if Claude Code's words have one.
+func caused(err error) error {
+	switch said := strings.ToLower(fmt.Sprint(err)); {
+	case strings.Contains(said, "prompt is too long"):
+		return failedFor{causeTooLong, err}
+	case strings.Contains(said, noConversation):
+		return failedFor{causeGone, err}
+	}
+	return err
 }
 
 // askedTools change something, if only what Claude Code does later. A rule to ask for a tool refuses it in a
@@ -154,7 +171,11 @@ func (c *reviewerCall) start(ctx context.Context, note func(step)) (
 	cmd.Dir, cmd.Env = c.dir, c.env
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(c.input), stream, complaints
 	if err = runToEnd(running, cmd); cmd.Process == nil {
-		return stream, "", errors.New(say(notStarted, cmp.Or(goneError(c.dir), err).Error()))
+		err = errors.New(say(notStarted, err.Error())) // it names the program
+		if _, missing := os.Stat(c.dir); errors.Is(missing, fs.ErrNotExist) {
+			err = failedFor{causeGone, errors.New(say(notStarted, say(directoryGone, c.dir)))}
+		}
+		return stream, "", err
 	}
 	// From here on nothing else uses stream and complaints.
 	stream.close()
@@ -173,13 +194,4 @@ func olderThan(version, other string) bool {
 		return n
 	}
 	return version != "" && number(version) < number(other)
-}
-
-// goneError is the error that dir is gone; nil if it is there. The system's own error names the program
-// that was to run in it.
-func goneError(dir string) error {
-	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
-		return errors.New(say(directoryGone, dir))
-	}
-	return nil
 }

@@ -27,17 +27,6 @@ type sessionState struct {
 	Begins map[string]sessionBegin `json:"begins,omitempty"`
 }
 
-// A begin is where a change begins.
-type begin struct {
-	Tree   string    `json:"tree,omitempty"`   // git's id of what lay there; none where no look knows it
-	Commit string    `json:"commit,omitempty"` // that was checked out; none before the first
-	Branch string    `json:"branch,omitempty"`
-	Time   time.Time `json:"time,omitzero"` // zero is before all others
-}
-
-// begin returns the look as where a change begins.
-func (l look) begin() begin { return begin{l.TreeID, l.Head, l.Branch, l.at} }
-
 // A sessionBegin is where a session's change begins in a working tree.
 type sessionBegin struct {
 	begin
@@ -159,34 +148,4 @@ func (s *sessionState) noteLaunch(at time.Time) {
 	if at.After(s.SwitchedAt) {
 		s.Enabled, s.SwitchedAt = modeOn, at
 	}
-}
-
-// modeSeen returns the mode of the session as far as its state shows: a session that was never switched has
-// a state only if it was supervised. observe is supervisor.observe of ccc.json.
-func (s *sessionState) modeSeen(observe bool) mode {
-	switch {
-	case s.Enabled != "":
-		return s.Enabled.under(observe)
-	case s.UpdatedAt.IsZero():
-		return modeOff
-	}
-	return modeOn.under(observe)
-}
-
-// under returns the mode that a session of mode m has where supervisor.observe of ccc.json is observe.
-func (m mode) under(observe bool) mode {
-	if m == modeOn && observe {
-		return modeObserve
-	}
-	return m
-}
-
-// switchTo switches the mode of the session. Where the state is corrupt, a new one is written, and the switch
-// counts.
-func (s sessionFiles) switchTo(to mode) error {
-	err := s.update(func(state *sessionState) { state.Enabled, state.SwitchedAt = to, now() })
-	if errors.Is(err, errCorrupt) {
-		return nil
-	}
-	return err
 }

@@ -52,17 +52,22 @@ func (s sessionFiles) files() []string {
 		s.timelineFile(), s.feedbackFile(), s.stateFile(), s.stateFile() + ".bad", temporaryOf(s.stateFile())}
 }
 
-// A place is a working tree, or outside git a directory, with ccc's files of it.
+// A place is where a session is at work: a working tree, or outside git a directory, with ccc's files of it.
 type place struct {
 	tree
-	dir stateDir
-	env []string // of its git
-	key string   // the names of its files have it
+	project string // where the session was started
+	cwd     string // where its agent is
+	root    string // where a reviewer runs: the project, or another working tree of its repository with cwd
+	dir     stateDir
+	env     []string // of its git
+	key     string   // the names of its files have it
 }
 
-// place returns the working tree that holds dir. A linked worktree that was made anew is another.
-func (d stateDir) place(dir string, env []string) place {
-	p := place{tree: treeOf(dir), dir: d, env: env}
+// place returns the place of a session of the project whose agent is in cwd. A linked worktree that was made
+// anew is another.
+func (d stateDir) place(project, cwd string, env []string) place {
+	p := place{project: project, cwd: cwd, root: workingTree(project, cwd), dir: d, env: env}
+	p.tree = treeOf(p.root)
 	name := p.Top
 	if info, err := os.Lstat(filepath.Join(p.Top, ".git")); err == nil && !info.IsDir() {
 		name += info.ModTime().UTC().String()

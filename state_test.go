@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -50,52 +50,6 @@ func TestStateSweep(t *testing.T) {
 		t.Errorf("purged %d, kept %d, %v", removed, kept, err)
 	}
 	expect(strings.Replace(others, "written.json", "mine.json written.json", 1))
-}
-
-// At the end of a review, whatever became of it and who asked for it, what is old goes and the log is rotated, once a day.
-func TestSweepAfterReview(t *testing.T) {
-	t.Parallel()
-	for name, review := range map[string]fakeReview{"stop": allows(""), "failed": fails("API Error: 529"), "by_hand": allows("")} {
-		t.Run(name, func(t *testing.T) {
-			box := newHookBox(t)
-			if name == "by_hand" {
-				box = newFakeBox(t)
-				box.run(60*time.Second, "", "claude", "-p", "fix the bug")
-			}
-			d := box.stateDir()
-			age := func() {
-				for _, path := range []string{"supervisor-old-events.jsonl", "supervisor-old-output.jsonl"} {
-					box.write(".claude/ccc/"+path, 0o600, "{}\n")
-					check(t, os.Chtimes(d.file(path), ago(retention+time.Hour), ago(retention+time.Hour)))
-				}
-				box.write(logPath, 0o600, "")
-				check(t, os.Truncate(d.logFile(), logLimit+1))
-			}
-			run := func() {
-				if name == "by_hand" {
-					box.run(60*time.Second, "", "ccc", "review")
-				} else {
-					box.stop("")
-				}
-			}
-			box.reviews(review, review)
-			age()
-			box.write(lockPath, 0o600, "")
-			check(t, os.Chtimes(d.lockFile(), ago(sweepInterval+time.Hour), ago(sweepInterval+time.Hour)))
-			run()
-			if ids, err := d.sessions(); err != nil || slices.Contains(ids, "old") || len(ids) != 1 {
-				t.Errorf("%v: the sessions are %q", err, ids)
-			}
-			if info, err := os.Stat(d.logFile() + ".1"); err != nil || info.Size() <= logLimit {
-				t.Errorf("the older log: %v", err)
-			}
-			age()
-			run()
-			if ids, _ := d.sessions(); !slices.Contains(ids, "old") {
-				t.Error("swept twice a day")
-			}
-		})
-	}
 }
 
 // Whatever a value is, a record of the log stays on its line, and the value can be told from what is around it.
@@ -143,7 +97,7 @@ func TestHistorySwitchedOff(t *testing.T) {
 		lines []entry
 		told  bool
 	}{{[]entry{begin, off, end}, true}, {[]entry{begin, end, off}, false}} {
-		expectIs(t, "is told of", historyOf(spaced(test.lines)...).lastReview() != nil, test.told)
+		expectIs(t, "is told of", historyOf(spaced(test.lines)...).result() != nil, test.told)
 	}
 }
 
@@ -205,7 +159,7 @@ func FuzzTimeline(f *testing.F) {
 		expectEqual(t, "the verdicts", gotVerdicts, verdicts)
 		expectEqual(t, "the calls", gotCalls, calls)
 		last, want := verdict(""), verdict("")
-		if found := h.lastReview(); found != nil {
+		if found := h.result(); found != nil {
 			last = found.Verdict
 		}
 		if len(verdicts) > present {
@@ -436,31 +390,31 @@ func TestStateSwitched(t *testing.T) {
 		state sessionState
 		want  mode
 	}{
-		"nothing known":  {sessionState{}, modeOff},
 		"a hook has run": {sessionState{UpdatedAt: at}, modeOn},
 		"switched off":   {sessionState{UpdatedAt: at, Enabled: modeOff, SwitchedAt: at}, modeOff},
 		"switched on":    {sessionState{Enabled: modeOn, SwitchedAt: at}, modeOn},
 	} {
-		expectIs(t, name, test.state.modeSeen(false), test.want)
+		expectIs(t, name, modeOf(test.state, caller{asked: "1"}, false), test.want)
 		under := test.want // with supervisor.observe
 		if under == modeOn {
 			under = modeObserve
 		}
-		expectIs(t, name+" under observe", test.state.modeSeen(true), under)
+		expectIs(t, name+" under observe", modeOf(test.state, caller{asked: "1"}, true), under)
 	}
 	for _, test := range [][2]mode{{modeOn, modeOff}, {modeOn, modeObserve}, {modeOff, modeOff}, {modeObserve, modeOn}} {
 		s, name := stateDir(t.TempDir()).session("a"), fmt.Sprintf("%+v", test)
 		check(t, s.update(func(state *sessionState) {
 			state.Count, state.Enabled, state.SwitchedAt = 3, test[0], at.Add(-time.Hour)
 		}))
-		check(t, s.switchTo(test[1]))
+		to := func(state *sessionState) { state.Enabled, state.SwitchedAt = test[1], now() }
+		check(t, s.update(to))
 		state, err := s.readState()
 		check(t, err)
 		if state.Enabled != test[1] || state.SwitchedAt.Before(at.Add(-time.Second)) || state.Count != 3 {
 			t.Errorf("%s: %+v", name, state)
 		}
 		check(t, os.WriteFile(s.stateFile(), []byte("{"), 0o600))
-		check(t, s.switchTo(test[1])) // what makes no sense is begun anew, and the switch counts
+		expectError(t, name, s.update(to), "corrupt") // what makes no sense is begun anew, and the switch counts
 		state, err = s.readState()
 		if err != nil || state.Enabled != test[1] {
 			t.Errorf("%s: %+v, %v", name, state, err)
@@ -478,9 +432,6 @@ func TestStateSwitched(t *testing.T) {
 		if state, err := s.readState(); !errors.Is(err, errCorrupt) || state.Enabled != "" {
 			t.Errorf("%s: %+v, %v", text, state, err)
 		}
-	}
-	if err := stateDir("/dev/null").session("a").switchTo(modeOn); err == nil {
-		t.Error("a switch that can't be kept is told by nobody")
 	}
 }
 
@@ -528,7 +479,7 @@ func endOf(id string, o outcome) entry {
 func TestHistory(t *testing.T) {
 	s := stateDir(t.TempDir()).session("a")
 	// The begin tells the end what the agent had said and asked, and what the user; calls that were refused are none.
-	begun := began(review{ID: "1", LastMessage: "all done", Question: "Which?", Requests: []string{"fix it"}})
+	begun := began(review{ID: "1", LastMessage: "all done", Question: "Which?", Request: "fix it"})
 	call := func(kind, tool string) entry { return did(step{Review: "1", Kind: kind, Tool: tool}) }
 	h := toldHistory(t, s, prompted("fix it"), begun.in("/p"),
 		call(stepCall, "Read(a)"), call(stepRefused, "Read(a)"),
@@ -541,7 +492,7 @@ func TestHistory(t *testing.T) {
 	expectIs(t, "the project", h.project, "/p")
 	expectIs(t, "what the agent had said", r.LastMessage, "all done")
 	expectIs(t, "what it had asked", r.Question, "Which?")
-	expectIs(t, "what the user had", r.newestRequest(), "fix it")
+	expectIs(t, "what the user had", r.Request, "fix it")
 	expectIs(t, "the verdict", r.Verdict, verdictBlock)
 	expectIs(t, "the runs", len(r.did.Runs), 1)
 	expectIs(t, "how long it took", r.Ended.Sub(r.Begun), 10*time.Second)
@@ -572,6 +523,101 @@ func TestHistoryOfOthers(t *testing.T) {
 	check(t, os.Mkdir(s.timelineFile(), 0o700))
 	if _, err := s.readHistory(); err == nil {
 		t.Error("a timeline that can't be read is told by nobody")
+	}
+}
+
+// A timeline of 2.0's: its ends repeat what their begins have, it has members that nothing reads any more, and of a review
+// without an end the deadline decides.
+func TestOldTimeline(t *testing.T) {
+	for within, want := range map[time.Duration]string{time.Hour: "reviewing 2/10 · ", -time.Hour: "cancelled "} {
+		box := newHookBox(t)
+		box.vars = append(box.vars, "LC_ALL=en_US.UTF-8", "COLUMNS=120")
+		at := func(ago time.Duration) string { return time.Now().Add(-ago).UTC().Format("2006-01-02T15:04:05.000Z") }
+		seen := `"seen":{"worktree":"/p","repository":"/p/.git","head":"c","branch":"main","tree":"t","paths":{"a":"M"}}`
+		begun := `"id":"r1","event":"Stop","iteration":1,"max_iterations":10,"begun":"` + at(time.Hour) + `","process":"1.2@m","deadline":"` +
+			at(50*time.Minute) + `","requests":["fix it"],"last_message":"all done","closes":["u1"],"prompt_source":"built-in",` + seen
+		var lines []string
+		for _, members := range []string{
+			`"prompt":{"text":"fix it",` + seen + `}`,
+			`"switch":{"mode":"on","by":"/supervisor","max_iterations":10}`,
+			`"review":{` + begun + `}`,
+			`"step":{"review":"r1","kind":"run","command":"make test","exit_code":2,"output":"1 failed"}`,
+			`"review":{` + begun + `,"way":"own","change":["M a"],"ended":"` + at(58*time.Minute) + `","verdict":"block","feedback":"add tests","cost_usd":0.5}`,
+			`"review":{"id":"r2","event":"Stop","iteration":2,"max_iterations":10,"begun":"` + at(3*time.Minute) + `","process":"1.2@m","deadline":"` +
+				at(-within) + `","requests":["fix it"],"last_message":"done again","prompt_source":"built-in"}`,
+		} {
+			lines = append(lines, `{"time":"`+at(3*time.Minute)+`","project":"`+box.work+`",`+members+"}\n")
+		}
+		box.write(eventsPath, 0o600, strings.Join(lines, ""))
+		expectIn(t, "status", box.ccc("status"), want, " $0.50 ", " fix it")
+		expectIn(t, "the log", box.ccc("log", testSession), "fix it\n", "Review 1/10: sent back\n", "make test", "1 failed", "add tests", "done again")
+		expectIn(t, "as JSON", box.ccc("log", "--json", testSession), `"feedback":"add tests"`)
+		expectCounts(t, "the log", box.ccc("log", testSession), map[string]int{"all done": 1, "done again": 1})
+		box.stop("")
+		expectIn(t, "the next request", box.read("../fake/reviewer-1.stdin"), "add tests")
+	}
+}
+
+// A state of 2.0's: what has the same name counts, with the time of its launch; the change begins at HEAD's log once.
+func TestOldState(t *testing.T) {
+	box := newHookBox(t)
+	box.repository()
+	box.write(statePath, 0o600, `{"session_id":"`+testSession+`","count":2,"cancelled":true,"scheduled":["x"],"provider":"none",`+
+		`"launched_at":"2026-02-02T03:04:05Z","created_at":"2026-02-02T03:04:05Z","updated_at":"2026-02-02T03:04:06Z"}`)
+	box.vars = append(box.vars, "CLAUDE_PROJECT_DIR="+box.work)
+	box.write("../work/notes.txt", 0o600, "changed\n")
+	talk := box.transcript(userLine("1", "", "fix it", `,"timestamp":"`+time.Now().Add(time.Second).UTC().Format(time.RFC3339)+`"`), agentLine("2", "1", "done"))
+	expectIn(t, "the stop, supervised by that launch", box.stop(talk).stdout, `"decision":"block"`)
+	expectIn(t, "the request", box.read("../fake/reviewer-1.stdin"), "M notes.txt")
+	state, err := box.stateDir().session(testSession).readState()
+	check(t, err)
+	expectIs(t, "the count goes on", state.Count, 3)
+	expectIs(t, "the begins", len(state.Begins), 1)
+	expectIs(t, "when it began", state.CreatedAt.Format(time.DateOnly), "2026-02-02")
+}
+
+// The order of the lines counts, not their clock: a prompt that is recorded while a review runs takes nothing from its result,
+// and a review that another clock has dated ahead is not the last for ever.
+func TestOrderOfLines(t *testing.T) {
+	box := newHookBox(t)
+	box.vars = append(box.vars, "LC_ALL=en_US.UTF-8")
+	box.reviews(fakeReview{runs("printf '%s' '" + strings.ReplaceAll(box.event(eventPrompt, `"prompt":"and this"`), "'", "") +
+		"' | CCC_SUPERVISOR_HOOK= ccc supervisor-hook"), decides(false, "add tests")})
+	box.submit("fix it")
+	box.stop("")
+	expectIn(t, "status", box.ccc("status"), " sent back just now ")
+	box = newHookBox(t)
+	box.repository()
+	box.submit("fix it")
+	box.reviews(allows(""), blocks("no"))
+	box.stop("")
+	path := filepath.Join(box.home, eventsPath)
+	ahead := regexp.MustCompile(`"(time|begun|ended)":"20[0-9]{2}`).ReplaceAllString(box.read(eventsPath), `"$1":"2099`)
+	check(t, os.WriteFile(path, []byte(ahead), 0o600))
+	expectEnd(t, "the verdict", box.run(10*time.Second, "", "ccc", "verdict"), 0, "allow\n", "")
+	box.stop("")
+	expectEnd(t, "the verdict behind a later stop", box.run(10*time.Second, "", "ccc", "verdict"), 1, "block\n", "")
+}
+
+// A timeline grows with the work, not with its square: the last ten of a hundred rounds, each with a prompt of its own and never
+// approved, add about what the first ten did.
+func TestTimelineGrows(t *testing.T) {
+	h := testHook(t, eventStop)
+	h.config.Supervisor.MaxIterations = 100
+	h.dirs.env = setEnv(h.dirs.env, claudeVariable, "/none") // each review fails
+	of, sizes := subject{}, []int64{0}
+	for range 100 {
+		words := strings.Repeat("x", 1000)
+		of.requests = append(of.requests, userRequest{words: words})
+		h.record(entry{Prompt: &prompt{Text: words}})
+		stderrOf(t, func() { h.review(t.Context(), newReview(eventStop), of) })
+		info, err := os.Stat(h.session.timelineFile())
+		check(t, err)
+		sizes = append(sizes, info.Size())
+	}
+	first, last := sizes[10], sizes[100]-sizes[90]
+	if last > first+first/10 {
+		t.Errorf("the first ten rounds have %d bytes, the last ten %d", first, last)
 	}
 }
 
@@ -606,7 +652,7 @@ func TestLastReview(t *testing.T) {
 		"one after the other":  {[]entry{prompted("a"), beginOf("1"), endOf("1", block), beginOf("2"), endOf("2", allow)}, "2"},
 	} {
 		last := ""
-		if r := toldHistory(t, s, test.lines...).lastReview(); r != nil {
+		if r := toldHistory(t, s, test.lines...).result(); r != nil {
 			last = r.ID
 		}
 		expectIs(t, name, last, test.want)
@@ -644,11 +690,11 @@ func TestStateUnusable(t *testing.T) {
 		expectIs(t, name+": switched to", state.Enabled, test.enabled)
 		isAt := test.switched == 0 && state.SwitchedAt.IsZero() || state.SwitchedAt.Equal(at(test.switched))
 		expectIs(t, name+": when", isAt, true)
-		expectIs(t, name+": the mode", state.modeIn(caller{asked: "0"}), test.mode)
+		expectIs(t, name+": the mode", modeOf(state, caller{asked: "0"}, false), test.mode)
 	}
 }
 
-// What is open: the last refusal since the newest prompt, unless a stop was approved behind it.
+// What is open: the last refusal since the newest prompt, unless work was approved behind it.
 func TestOpenFeedback(t *testing.T) {
 	s := stateDir(t.TempDir()).session("a")
 	block, allow, failed := sentBack, outcome{Verdict: verdictAllow}, outcome{Verdict: verdictFailed}
@@ -656,23 +702,22 @@ func TestOpenFeedback(t *testing.T) {
 	byHand := func(o outcome) entry { return ended(review{ID: "h", Event: eventReview, outcome: o}) }
 	observed := ended(review{ID: "o", Observed: true, outcome: block})
 	for name, test := range map[string]struct {
-		lines      []entry
-		last, open string
+		lines []entry
+		last  string
 	}{
-		"a refusal":                  {[]entry{prompted("a"), endOf("1", block)}, "1", "do more"},
-		"approved since":             {[]entry{prompted("a"), endOf("1", block), endOf("2", allow)}, "1", ""},
-		"failed since":               {[]entry{prompted("a"), endOf("1", block), endOf("2", failed)}, "1", "do more"},
-		"by hand":                    {[]entry{prompted("a"), byHand(block)}, "", ""},
-		"approved by hand since":     {[]entry{prompted("a"), endOf("1", block), byHand(allow)}, "1", "do more"},
-		"of a request before":        {[]entry{prompted("a"), endOf("1", block), prompted("b")}, "", ""},
-		"that ended behind a prompt": {[]entry{prompted("a"), beginOf("1"), prompted("b"), endOf("1", block)}, "1", "do more"},
-		"a question":                 {[]entry{prompted("a"), question}, "q", "do more"},
-		"observed, then a prompt":    {[]entry{prompted("a"), observed, prompted("b")}, "o", "do more"},
-		"observed, then approved":    {[]entry{prompted("a"), observed, endOf("2", allow), prompted("b")}, "", ""},
+		"a refusal":                  {[]entry{prompted("a"), endOf("1", block)}, "1"},
+		"approved since":             {[]entry{prompted("a"), endOf("1", block), endOf("2", allow)}, ""},
+		"failed since":               {[]entry{prompted("a"), endOf("1", block), endOf("2", failed)}, "1"},
+		"by hand":                    {[]entry{prompted("a"), byHand(block)}, ""},
+		"approved by hand since":     {[]entry{prompted("a"), endOf("1", block), byHand(allow)}, ""},
+		"of a request before":        {[]entry{prompted("a"), endOf("1", block), prompted("b")}, ""},
+		"that ended behind a prompt": {[]entry{prompted("a"), beginOf("1"), prompted("b"), endOf("1", block)}, "1"},
+		"a question":                 {[]entry{prompted("a"), question}, "q"},
+		"observed, then a prompt":    {[]entry{prompted("a"), observed, prompted("b")}, "o"},
+		"observed, then approved":    {[]entry{prompted("a"), observed, endOf("2", allow), prompted("b")}, ""},
 	} {
 		h := toldHistory(t, s, test.lines...)
-		expectIs(t, name, h.lastRefusal().ID, test.last)
-		expectIs(t, name+": open", h.openFeedback(), test.open)
+		expectIs(t, name, h.refusal().ID, test.last)
 	}
 }
 
@@ -698,6 +743,6 @@ func TestStateUnread(t *testing.T) {
 		"a verdict before two": {[]entry{prompted("a"), verdict(verdictBlock), words("2"), words("3")}, 2},
 		"before any prompt":    {[]entry{words("1"), words("2")}, 2},
 	} {
-		expectIs(t, name, historyOf(spaced(test.lines)...).countWithoutVerdict(), test.want)
+		expectIs(t, name, historyOf(spaced(test.lines)...).withoutVerdict(), test.want)
 	}
 }

@@ -97,7 +97,7 @@ func summarize(known sessionFiles, config *configuration) summary {
 	s := summary{Session: known.id, Project: h.project, Count: state.Count, UpdatedAt: state.UpdatedAt,
 		Limit: cmp.Or(h.limit, config.Supervisor.MaxIterations), err: errors.Join(stateErr, err)}
 	if !state.UpdatedAt.IsZero() {
-		s.Mode = state.modeSeen(config.Supervisor.Observe)
+		s.Mode = modeOf(state, caller{asked: "1"}, config.Supervisor.Observe) // on, if it was never switched
 	}
 	if h.updated.After(s.UpdatedAt) {
 		s.UpdatedAt = h.updated
@@ -117,7 +117,7 @@ func summarize(known sessionFiles, config *configuration) summary {
 	}
 	s.Request = clip(firstLine(redact(h.newestRequest())), 100)
 	s.CostUSD = math.Round(s.CostUSD*1e6) / 1e6
-	if last := h.lastReview(); last != nil {
+	if last := h.result(); last != nil {
 		at := last.lastTime()
 		s.Verdict, s.Observed, s.VerdictAt = last.Verdict, last.Observed, &at
 		s.result = say(resultAndTime, oneLine(last.verdictName()), howLongAgo(at))

@@ -244,7 +244,7 @@ func TestSummarize(t *testing.T) {
 	end := func(v verdict, age time.Duration) entry {
 		return ended(review{Ended: ago(age), Limit: 7, outcome: outcome{Verdict: v, CostUSD: 0.1, Tokens: &tokens{1, 2, 3, 4}}}).in("/p")
 	}
-	byHand := ended(review{Ended: ago(time.Hour), ID: "h", Event: eventReview, Limit: 7, Requests: []string{"an old one", "of the review"},
+	byHand := ended(review{Ended: ago(time.Hour), ID: "h", Event: eventReview, Limit: 7, Request: "of the review",
 		outcome: outcome{Verdict: verdictAllow, CostUSD: 0.1, Tokens: &tokens{1, 2, 3, 4}}}).in("/p")
 	begun := began(review{Begun: ago(time.Hour), ID: "h", Event: eventReview, Limit: 7}).in("/p")
 	s := add("one", end(verdictBlock, 5*time.Hour), end(verdictFailed, 4*time.Hour), end(verdictCancelled, 3*time.Hour),

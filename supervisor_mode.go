@@ -3,6 +3,7 @@ package main
 // Supervision is switched by /supervisor inside a session: by the user, never by an agent.
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -73,7 +74,7 @@ func theirCommand(d dirs, project string) string {
 func (s *supervision) command(operand string) (answer string, isTask bool) {
 	switch {
 	case operand == "":
-		return modeLine(summarize(s.session, s.config), s.present(), s.reviewLimit()), false
+		return modeLine(summarize(s.session, s.config), s.mode(), s.reviewLimit()), false
 	case isUnclear(operand):
 		return say(modeUnclear, operand), false
 	}
@@ -81,7 +82,8 @@ func (s *supervision) command(operand string) (answer string, isTask bool) {
 	if isTask = !slices.Contains(modes, operand); !isTask {
 		to = mode(operand)
 	}
-	if err := s.session.switchTo(to); err != nil {
+	err := s.update(func(state *sessionState) { state.Enabled, state.SwitchedAt = to, now() })
+	if err != nil && !errors.Is(err, errCorrupt) { // a corrupt one begins anew, and the switch counts
 		s.warn("switching the mode", err)
 		return say(modeFailed, err.Error()), false
 	}
@@ -93,7 +95,7 @@ func (s *supervision) command(operand string) (answer string, isTask bool) {
 		return "", true
 	case to == modeOff:
 		answer = say(switchedOff)
-	case s.present() == modeOn:
+	case s.mode() == modeOn:
 		answer = say(switchedOn, count(limit, reviews))
 	case to == modeOn:
 		answer = say(switchedOnObserved)

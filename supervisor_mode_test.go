@@ -346,29 +346,3 @@ func TestObserve(t *testing.T) {
 		})
 	}
 }
-
-// A session that is switched to observe while its review runs is not sent back by it, and a question goes to the user.
-func TestObservedMeanwhile(t *testing.T) {
-	for _, isStop := range []bool{true, false} {
-		box := newHookBox(t)
-		box.inSession()
-		box.submit("/supervisor on")
-		box.reviews(fakeReview{switches(box, "observe"), decides(false, "add tests")})
-		if !isStop {
-			question := box.hook(box.event(eventPreToolUse, asked))
-			expectIs(t, "the answer to a question", question.stdout, "")
-			expectIn(t, "ccc log", box.ccc("log", testSession), "add tests")
-			continue
-		}
-		got := box.stop("")
-		expectIn(t, "the answer", got.stdout, `{"systemMessage":"[SUPERVISOR] 审查：会被退回`)
-		expectNotIn(t, "the answer", got.stdout, "decision")
-		expectIn(t, "the state", box.read(statePath), `"count":0`)
-		expectIn(t, "status", box.ccc("status"), "会被退回（刚刚）")
-		const counted = "the state, where a review before it was counted"
-		check(t, stateDir(filepath.Join(box.home, ".claude/ccc")).session(testSession).update(
-			func(s *sessionState) { s.Count = 2 }))
-		box.stop("")
-		expectIn(t, counted, box.read(statePath), `"count":2`)
-	}
-}

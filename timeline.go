@@ -8,7 +8,7 @@ package main
 //
 //	"prompt"  a prompt of the user's
 //	"switch"  supervision was switched on or off
-//	"review"  a review that begins or ends: the later line of an id takes the place of the earlier
+//	"review"  a review that begins, or what its end adds: the two have the same id
 //	"step"    what the reviewer of a review did
 //	"unreviewed"  why a stop was not reviewed: in the place of a review
 //
@@ -22,7 +22,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"slices"
-	"strings"
 	"time"
 )
 
@@ -54,35 +53,43 @@ type switched struct {
 	at    time.Time // of its line
 }
 
-// A review is one of a stop, of a question or by hand, from its begin to its end. A stop at the limit, and a
-// review that could not begin, have the line of the end alone.
+// A review is one of a stop, of a question or by hand. A stop at the limit, and a review that could not
+// begin, have one line.
 type review struct {
-	ID        string    `json:"id"`                       // unique in the session
-	Event     string    `json:"event"`                    // Stop, PreToolUse (a question), review (by hand)
-	Iteration int       `json:"iteration,omitempty"`      // its number among those of the request, from 1
-	Limit     int       `json:"max_iterations,omitempty"` // how many it has; not by hand or observed
-	Begun     time.Time `json:"begun"`                    // in both lines
-	Observed  bool      `json:"observed,omitempty"`       // the agent stops, whatever the verdict
+	ID          string    `json:"id"`                       // unique in the session
+	Event       string    `json:"event,omitempty"`          // Stop, PreToolUse (a question), review (by hand)
+	Iteration   int       `json:"iteration,omitempty"`      // its number among those of the request, from 1
+	Limit       int       `json:"max_iterations,omitempty"` // how many it has; not by hand or observed
+	Begun       time.Time `json:"begun,omitzero"`           // when it began
+	Observed    bool      `json:"observed,omitempty"`       // the agent stops, whatever the verdict
+	Deadline    time.Time `json:"deadline,omitzero"`        // of its time: decides where locks can't tell
+	Request     string    `json:"request,omitempty"`        // the newest that the reviewer gets, cut
+	LastMessage string    `json:"last_message,omitempty"`   // the agent's, cut
+	Question    string    `json:"question,omitempty"`       // a line for each, and behind "- " for each option
+	Waiting     bool      `json:"waiting,omitempty"`        // an approval ends no request: more was to come
 
-	Deadline time.Time `json:"deadline,omitzero"` // when its time is up: decides where locks can't tell
-
-	Requests     []string `json:"requests,omitempty"`      // the user's that the reviewer gets, each cut
-	LastMessage  string   `json:"last_message,omitempty"`  // the agent's, cut
-	Question     string   `json:"question,omitempty"`      // a line for each, and behind "- " for each option
-	Waiting      bool     `json:"waiting,omitempty"`       // an approval ends no request: more was to come
-	PromptSource string   `json:"prompt_source,omitempty"` // path of the reviewer's instructions, or built-in
-
-	// What follows but Seen is only in the line of the end.
-	Model  string    `json:"model,omitempty"`   // the reviewer's
-	Way    string    `json:"way,omitempty"`     // asked with the agent's "cache", or with its "own" prompt
-	NoCopy string    `json:"no_copy,omitempty"` // why nothing could be run; what fixes that on a line below
-	Seen   look      `json:"seen,omitzero"`     // the working tree, as the review began
-	Change []string  `json:"change,omitempty"`  // its first paths, behind git's letter and a blank
-	Ended  time.Time `json:"ended,omitzero"`    // when it ended
+	// What follows is added by the end, but for the working tree's path and repository.
+	PromptSource string    `json:"prompt_source,omitempty"` // path of the reviewer's instructions, or built-in
+	Model        string    `json:"model,omitempty"`         // the reviewer's
+	Way          string    `json:"way,omitempty"`           // asked with the agent's "cache", or its "own" prompt
+	NoCopy       string    `json:"no_copy,omitempty"`       // why nothing could be run; the fix on a line below
+	Seen         look      `json:"seen,omitzero"`           // the working tree, as the review began
+	Change       []string  `json:"change,omitempty"`        // its first paths, behind git's letter and a blank
+	Ended        time.Time `json:"ended,omitzero"`          // when it ended
 	outcome
 
-	did  steps // of the lines of its steps
-	lost error // see supervision
+	did         steps // of the lines of its steps
+	first, line int   // the numbers of its first and its last line in the timeline
+	from        begin // where the change began that it judged
+	lost        error // see supervision
+}
+
+// addition returns what the line of the end adds to that of the begin.
+func (r review) addition() review {
+	seen := r.Seen
+	seen.tree = tree{}
+	return review{ID: r.ID, PromptSource: r.PromptSource, Model: r.Model, Way: r.Way, NoCopy: r.NoCopy, Seen: seen,
+		Change: r.Change, Ended: r.Ended, outcome: r.outcome}
 }
 
 // A verdict is what became of a stop, of a question or of a review by hand.
@@ -97,6 +104,14 @@ const (
 	verdictReviewing verdict = "reviewing" // it is not known yet; never recorded
 )
 
+// A cause is a kind of error that decides what helps: no other review does.
+type cause string
+
+const (
+	causeTooLong cause = "too_long" // the conversation is too long for the model
+	causeGone    cause = "gone"     // the conversation, or the directory in which a reviewer starts, is gone
+)
+
 // An outcome is what a review came to. Its members are beside those of the review, from its end on.
 type outcome struct {
 	Verdict         verdict `json:"verdict,omitempty"`          // one of those above
@@ -104,6 +119,7 @@ type outcome struct {
 	NoVerdict       bool    `json:"no_verdict,omitempty"`       // the reviewer gave only words: the feedback
 	Withheld        bool    `json:"withheld,omitempty"`         // but not fit ones: the feedback is ccc's
 	Error           string  `json:"error,omitempty"`            // of failed and cancelled: why
+	Cause           cause   `json:"cause,omitempty"`            // of failed: the kind of error, if it has one
 	DurationSeconds float64 `json:"duration_seconds,omitempty"` // of the reviewer's process
 	CostUSD         float64 `json:"cost_usd,omitempty"`         // of this review alone
 	Tokens          *tokens `json:"tokens,omitempty"`           // as the API counts them
@@ -142,6 +158,17 @@ type look struct {
 	Unseen string `json:"unseen,omitempty"` // why that is not known
 	at     time.Time
 }
+
+// A begin is where a change begins.
+type begin struct {
+	Tree   string    `json:"tree,omitempty"`   // git's id of what lay there; none where no look knows it
+	Commit string    `json:"commit,omitempty"` // that was checked out; none before the first
+	Branch string    `json:"branch,omitempty"`
+	Time   time.Time `json:"time,omitzero"` // zero is before all others
+}
+
+// begin returns the look as where a change begins.
+func (l look) begin() begin { return begin{l.TreeID, l.Head, l.Branch, l.at} }
 
 // A step is what the reviewer of a review did.
 type step struct {
@@ -187,17 +214,20 @@ func parseEntry(line []byte) (e entry, ok bool) {
 	return e, err == nil && isOurs
 }
 
-// A history is what a session's timeline holds.
+// A history is what a session's timeline holds. The order of its lines counts, not their clock.
 type history struct {
 	Prompts   []prompt
 	Switches  []switched
-	Reviews   []review // as they began
+	Reviews   []review // in the order of their last lines
 	awaited   []string // the subagents that worked at the last stop which was not reviewed for them
 	isAwaited bool     // no prompt and no stop came behind that one
 	session   sessionFiles
 	project   string
 	limit     int       // how many reviews a request has
 	updated   time.Time // the last line's
+	line      int       // the number of lines
+	prompted  int       // the number of the last prompt's line, 0 before the first
+	off       int       // that of the last switch to off
 	file      lineReader
 }
 
@@ -235,7 +265,9 @@ func (h *history) settle() {
 	for i := range h.Reviews {
 		if r := &h.Reviews[i]; r.Ended.IsZero() {
 			over := r.Deadline.Add(endingTime * time.Second)
-			if r.Verdict = verdictReviewing; !h.session.isHeld(r.ID, over) {
+			isOld := r.PromptSource != "" // as a begin of 2.0's, which held no lock
+			isOver := isOld && time.Now().After(over) || !isOld && !h.session.isHeld(r.ID, over)
+			if r.Verdict = verdictReviewing; isOver {
 				r.Verdict, r.Error = verdictCancelled, errUserEnded.Error()
 			}
 		}
@@ -255,37 +287,46 @@ func (h *history) review(id string) *review {
 
 // add adds the next line.
 func (h *history) add(e entry) {
+	h.line++
 	h.project = cmp.Or(e.Project, h.project)
 	if e.Time.After(h.updated) {
 		h.updated = e.Time
 	}
-	if e.Prompt != nil || e.Unreviewed != "" || e.Review != nil && e.Review.occasion().isStop {
-		h.isAwaited = e.Unreviewed == unreviewedYet
-	}
 	switch {
-	case e.Unreviewed == unreviewedYet:
-		h.awaited = e.Subagents
+	case e.Unreviewed != "":
+		if h.isAwaited = e.Unreviewed == unreviewedYet; h.isAwaited {
+			h.awaited = e.Subagents
+		}
 	case e.Prompt != nil:
 		e.Prompt.at = e.Time
-		h.Prompts = append(h.Prompts, *e.Prompt)
+		h.Prompts, h.prompted, h.isAwaited = append(h.Prompts, *e.Prompt), h.line, false
 	case e.Switch != nil:
 		e.Switch.at = e.Time
 		h.limit = cmp.Or(e.Switch.Limit, h.limit)
-		h.Switches = append(h.Switches, *e.Switch)
-	case e.Review != nil:
-		h.limit = cmp.Or(e.Review.Limit, h.limit)
-		if known := h.review(e.Review.ID); known != nil {
-			e.Review.did = known.did
-			*known = *e.Review
-		} else {
-			e.Review.did = noSteps()
-			h.Reviews = append(h.Reviews, *e.Review)
+		if h.Switches = append(h.Switches, *e.Switch); e.Switch.Mode == modeOff {
+			h.off = h.line
 		}
+	case e.Review != nil:
+		h.addReview(*e.Review)
 	case e.Step != nil:
 		if r := h.review(e.Step.Review); r != nil {
 			r.did.add(*e.Step)
 		}
 	}
+}
+
+// addReview adds a line of a review: one that begins, or what its end adds.
+func (h *history) addReview(line review) {
+	r := review{did: noSteps(), first: h.line}
+	if i := slices.IndexFunc(h.Reviews, func(r review) bool { return r.ID == line.ID }); i >= 0 {
+		r = h.Reviews[i]
+		h.Reviews = slices.Delete(h.Reviews, i, i+1)
+	}
+	_ = json.Unmarshal(encodeJSON(line), &r) // which leaves what the line does not have
+	r.line = h.line
+	h.limit = cmp.Or(r.Limit, h.limit)
+	h.isAwaited = h.isAwaited && !r.occasion().isStop
+	h.Reviews = append(h.Reviews, r)
 }
 
 // noSteps returns empty lists, which are JSON as lists, not null.
@@ -311,100 +352,79 @@ func (d *steps) add(next step) {
 // lastTime returns when the review ended, or began if it has no end.
 func (r review) lastTime() time.Time { return cmp.Or(r.Ended, r.Begun) }
 
-// lastPrompt returns when the user's last prompt came, zero before the first.
-func (h *history) lastPrompt() time.Time {
-	if len(h.Prompts) == 0 {
-		return time.Time{}
-	}
-	return h.Prompts[len(h.Prompts)-1].at
-}
-
-// newestRequest returns the user's newest request: the last prompt with words, else what the last review
-// was given.
-func (h *history) newestRequest() (newest string) {
-	for _, r := range h.Reviews { // a prompt that no hook has recorded is in the reviews
-		newest = r.newestRequest()
-	}
+// newestPrompt returns the last prompt with words, "" where there is none.
+func (h *history) newestPrompt() (newest string) {
 	for _, p := range h.Prompts {
 		newest = cmp.Or(p.Text, newest)
 	}
 	return newest
 }
 
-// newestRequest returns the newest of the user's requests that the reviewer got, "" where it got none.
-func (r review) newestRequest() string {
-	return strings.Join(r.Requests[max(0, len(r.Requests)-1):], "")
+// newestRequest returns the user's newest request: a prompt, or where no hook has recorded one what the last
+// review was given.
+func (h *history) newestRequest() string {
+	newest := h.newestPrompt()
+	for i := len(h.Reviews) - 1; i >= 0 && newest == ""; i-- {
+		newest = h.Reviews[i].Request
+	}
+	return newest
 }
 
-// lastReview returns the review that runs, else the one that ended last of those that count as a stop, have
-// begun since the user's last prompt, and did not end before supervision was switched off. nil is none.
-func (h *history) lastReview() (last *review) {
-	var off time.Time
-	for _, s := range h.Switches {
-		if s.Mode == modeOff {
-			off = s.at
+// sincePrompt returns the reviews that have ended since the user's last prompt, and those that run.
+func (h *history) sincePrompt() (since []review) {
+	for _, r := range h.Reviews {
+		if r.line > h.prompted || r.Verdict == verdictReviewing {
+			since = append(since, r)
 		}
 	}
-	for i := range h.Reviews {
-		r := &h.Reviews[i]
-		isPast := r.Begun.Before(h.lastPrompt()) || !r.Ended.IsZero() && r.Ended.Before(off)
-		switch {
-		case r.Verdict == verdictReviewing:
-			return r
-		case isPast || !r.countsAsStop():
-		case last == nil || !r.lastTime().Before(last.lastTime()):
-			last = r
+	return since
+}
+
+// result returns the review that runs, else the last one since the prompt that counts as a stop, and did not
+// end before supervision was switched off. nil is none.
+func (h *history) result() (last *review) {
+	for _, r := range h.sincePrompt() {
+		if r.Verdict == verdictReviewing {
+			return &r
+		}
+		if r.line > h.off && r.countsAsStop() {
+			last = &r
 		}
 	}
 	return last
 }
 
 // lastStop returns the last review of a stop, an empty one where there is none.
-func (h *history) lastStop() review {
-	for _, r := range slices.Backward(h.Reviews) {
-		if r.occasion().isStop {
-			return r
-		}
-	}
-	return review{}
-}
-
-// lastRefusal returns the last review that sent the agent back, an empty one where there is none. An observed
-// one, which the agent has not seen, stays until an approval; any other until the user's next prompt.
-func (h *history) lastRefusal() (last review) {
+func (h *history) lastStop() (last review) {
 	for _, r := range h.Reviews {
-		isPast := r.Ended.Before(h.lastPrompt()) && !r.Observed
-		switch {
-		case last.Observed && r.approves():
-			last = review{}
-		case !r.occasion().isByHand && r.Verdict == verdictBlock && !isPast:
+		if r.occasion().isStop {
 			last = r
 		}
 	}
 	return last
 }
 
-// openFeedback returns the feedback of the last refusal, "" once a stop was approved behind it.
-func (h *history) openFeedback() string {
-	last := h.lastRefusal()
-	for _, r := range slices.Backward(h.Reviews) {
-		switch {
-		case r.ID == last.ID:
-			return last.Feedback
-		case r.occasion().isStop && r.Verdict == verdictAllow:
-			return ""
+// refusal returns the last review that sent the agent back, and behind which no work was approved; an empty
+// one where there is none. An observed one, which the agent has not seen, outlasts a prompt.
+func (h *history) refusal() (last review) {
+	for _, r := range h.Reviews {
+		switch isRefusal := r.Verdict == verdictBlock && !r.occasion().isByHand; {
+		case r.approves():
+			last = review{}
+		case isRefusal && (r.Observed || r.line > h.prompted):
+			last = r
 		}
 	}
-	return ""
+	return last
 }
 
-// countWithoutVerdict returns how many of the last reviews in a row gave no verdict, since the user's last
-// prompt. A review by hand neither counts nor ends the row.
-func (h *history) countWithoutVerdict() (row int) {
-	for _, r := range h.Reviews {
+// withoutVerdict returns how many of the last reviews in a row gave no verdict, since the user's last prompt.
+// A review by hand neither counts nor ends the row.
+func (h *history) withoutVerdict() (row int) {
+	for _, r := range h.sincePrompt() {
 		switch {
 		case r.occasion().isByHand:
-		case r.NoVerdict && !r.Ended.Before(h.lastPrompt()):
+		case r.NoVerdict:
 			row++
 		default:
 			row = 0

@@ -27,7 +27,7 @@ var verdictCodes = map[verdict]int{
 
 // showVerdict is ccc verdict.
 func showVerdict(c *invocation, d dirs) error {
-	p := d.state.place(d.here, d.env)
+	p := d.state.place(d.here, d.here, d.env)
 	word, lines, err := p.verdict()
 	if err != nil {
 		return failure{code: 2, err: fmt.Errorf("verdict: %w", err), hint: "ccc review"}
@@ -81,7 +81,7 @@ func (p place) verdict() (word verdict, lines []string, err error) {
 		lines[0] = say(reviewRuns, r.reviewTitle(), runningSince(r.Begun))
 	case verdictLimit:
 		lines[0] = say(withReason, say(limitReached, count(r.Limit, reviews)), when)
-		if open := h.openFeedback(); open != "" {
+		if open := h.refusal().Feedback; open != "" {
 			lines = append(lines, say(feedbackStillOpen, open))
 		}
 	case verdictAllow:
@@ -89,7 +89,7 @@ func (p place) verdict() (word verdict, lines []string, err error) {
 			lines = append(lines, say(leftToUser, r.Feedback))
 		}
 	}
-	if h.lastPrompt().After(r.Begun) {
+	if h.prompted > r.first {
 		lines = append(lines, say(newerRequest))
 	}
 	return word, append(lines, told...), nil
