@@ -163,7 +163,7 @@ func TestFormat(t *testing.T) {
 	lines.addType(reflect.TypeFor[logLine](), "")
 	sessions.addType(reflect.TypeFor[summary](), "")
 	reviewed.addType(reflect.TypeFor[reviewOfSession](), "")
-	for _, page := range manuals[1] {
+	for _, page := range pages[1] {
 		tables := membersIn(t, page)
 		ofLog, ofStatus, ofReview := tables["ccc log"], tables["ccc status"], tables["ccc review"]
 		if ofLog == nil || ofStatus == nil || ofReview == nil {

@@ -1,7 +1,7 @@
 package main
 
 // Whether a reviewer is asked with the agent's prompt cache, or with a prompt and a schema of its own:
-// docs/cost.md has the figures. Whether the cache serves is not foretold: a first review that asks with it
+// the guide has the figures (Cost). Whether the cache serves is not foretold: a first review that asks with it
 // shows.
 
 import "slices"

@@ -1,6 +1,6 @@
 package main
 
-// A day with the pre-push hook of README on the real Claude Code.
+// A day with the pre-push hook of the guide on the real Claude Code.
 
 import (
 	"strings"
@@ -33,7 +33,7 @@ func TestRealClientDay(t *testing.T) {
 		needCopy(t, box)
 		box.vars = append(box.vars, "LANG=en_US.UTF-8")
 		box.gitIn(box.work, "git init -q --bare ../remote; git init -q; git config user.name a; git config user.email a@example.com; git add .; git commit -qm first;"+
-			" git remote add origin ../remote; git push -q origin main; git remote set-head origin main; git checkout -qb topic\n"+hookLines(t, "README.md"))
+			" git remote add origin ../remote; git push -q origin main; git remote set-head origin main; git checkout -qb topic\n"+hookLines(t, pages[1][0]))
 		tty := box.start("--permission-mode", "bypassPermissions")
 		tty.prompt("Write hello.sh that says hello")
 		tty.waitFor("Review 1/10: sent back", 90*time.Second)

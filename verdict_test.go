@@ -147,7 +147,7 @@ func TestVerdictChanged(t *testing.T) {
 	expectIn(t, "through a link", box.gitIn(box.home, "cd link; ccc verdict 2>&1 || :"), "changed since: notes.txt")
 }
 
-// hookLines returns the lines of a README that make the pre-push hook.
+// hookLines returns the lines of a guide that make the pre-push hook.
 func hookLines(t *testing.T, page string) string {
 	t.Helper()
 	for _, block := range blocksOf(t, page) {
@@ -159,11 +159,11 @@ func hookLines(t *testing.T, page string) string {
 	return ""
 }
 
-// README's line works wherever git looks for hooks, and behind a hook that is there already.
+// The guide's line works wherever git looks for hooks, and behind a hook that is there already.
 func TestPushHook(t *testing.T) {
 	beside(t)
-	lines := hookLines(t, "README.md")
-	expectIs(t, "the lines of README-CN.md", hookLines(t, "README-CN.md"), lines)
+	lines := hookLines(t, pages[1][0])
+	expectIs(t, "the lines of "+pages[1][1], hookLines(t, pages[1][1]), lines)
 	for name, before := range map[string]string{
 		"a clone": "rm -rf .git/hooks", "a linked worktree": "git worktree add -q ../side; cd ../side",
 		"core.hooksPath": `git config core.hooksPath "$PWD/../my hooks"`,
