@@ -233,12 +233,10 @@ func TestLookObjects(t *testing.T) {
 	box.write("../work/a", 0o600, "b\n")
 	expectIs(t, "the change without objects", change(), "201 true")
 	stale := time.Now().Add(-31 * 24 * time.Hour)
-	check(t, os.WriteFile(string(box.stateDir())+"/state.lock", nil, 0o600))
 	for size, kept := range map[int64]bool{objectsLimit / 2: true, objectsLimit + 1: false} { // a file with holes
 		check(t, os.MkdirAll(p.objects(), 0o700))
 		check(t, os.WriteFile(p.objects()+"/large", nil, 0o600))
 		check(t, os.Truncate(p.objects()+"/large", size))
-		check(t, os.Chtimes(string(box.stateDir())+"/state.lock", stale, stale))
 		check(t, box.stateDir().sweep())
 		_, err := os.Stat(p.objects())
 		expectIs(t, fmt.Sprint("objects are kept of ", size), err == nil, kept)
@@ -250,8 +248,6 @@ func TestLookObjects(t *testing.T) {
 	for _, suffix := range []string{".json", ".lock", ".objects"} {
 		check(t, os.Chtimes(p.file(suffix), stale, stale))
 	}
-	check(t, os.WriteFile(string(box.stateDir())+"/state.lock", nil, 0o600))
-	check(t, os.Chtimes(string(box.stateDir())+"/state.lock", stale, stale))
 	check(t, box.stateDir().sweep())
 	left, _ := filepath.Glob(string(box.stateDir()) + "/tree-*")
 	expectIs(t, "what a sweep leaves", strings.Join(left, " "), "")

@@ -491,8 +491,8 @@ func (box *sandbox) onlyTimeline() []entry {
 		box.t.Fatalf("timelines: %q, want one", files)
 	}
 	for _, file := range files {
-		id, _ := ownerOf(filepath.Base(file))
-		return box.timeline(id)
+		id := strings.TrimPrefix(filepath.Base(file), "supervisor-")
+		return box.timeline(strings.TrimSuffix(id, "-events.jsonl"))
 	}
 	return nil
 }

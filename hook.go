@@ -63,11 +63,11 @@ func answerEvent(env environ, state string) (decision any, err error) {
 	if h.mode() == modeOff && !isCommand {
 		return nil, nil
 	}
+	h.config, h.configErr = loadConfig(d)
+	h.config.use(env)
 	if h.caller.isHelper {
 		return blocked(say(modeNotForAgent)), nil
 	}
-	h.config, h.configErr = loadConfig(d)
-	h.config.use(env)
 	h.place = d.state.place(d.here, event.Cwd, env)
 	// A closed stderr must not end the hook in the middle of a review.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)

@@ -361,7 +361,7 @@ func TestByHand(t *testing.T) {
 	known, err := os.ReadFile(path)
 	check(t, err)
 	check(t, appendFile(path, append(encodeJSON(began(review{ID: "r"})), '\n')))
-	id, _ := ownerOf(filepath.Base(path))
+	id := strings.TrimSuffix(strings.TrimPrefix(filepath.Base(path), "supervisor-"), "-events.jsonl")
 	running(t, box.stateDir().session(id), "r")
 	expectIn(t, "stderr", expect(4, "").stderr, "reviewed right now", "ccc log -f ")
 	check(t, os.WriteFile(path, known, 0o600))

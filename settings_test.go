@@ -613,7 +613,7 @@ func TestUninstallPurge(t *testing.T) {
 	box.write("own/ccc.json", 0o600, "{}")
 	os.Mkdir(filepath.Join(box.home, ".claude"), 0o700)
 	box.launch()
-	for _, name := range []string{"supervisor-x.json.bad", "hook-invocation.log.1", ".supervisor-x.json.ccc-tmp", "supervisor-x-prompt"} {
+	for _, name := range []string{"supervisor-x.json.bad", "hook-invocation.log.1", ".supervisor-x.json.ccc-tmp"} {
 		box.write("work/ccc/"+name, 0o600, "{}")
 	}
 	entries, _ := os.ReadDir(filepath.Join(box.home, "work/ccc"))

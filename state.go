@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -43,13 +42,6 @@ func (s sessionFiles) timelineFile() string      { return s.file("-events.jsonl"
 // runningFile is the path of the file whose lock a review holds while it runs.
 func (s sessionFiles) runningFile(review string) string {
 	return s.dir.file("running-" + s.id + "-" + review)
-}
-
-// files returns all paths that a session can have: also that of a corrupt state put aside, and the temporary
-// file of a process that was killed while it wrote the state.
-func (s sessionFiles) files() []string {
-	return []string{s.outputFile(), s.outputFile() + ".1", s.byHandFile(), s.byHandFile() + ".1",
-		s.timelineFile(), s.feedbackFile(), s.stateFile(), s.stateFile() + ".bad", temporaryOf(s.stateFile())}
 }
 
 // A place is where a session is at work: a working tree, or outside git a directory, with ccc's files of it.
@@ -95,29 +87,11 @@ func openOutput(path string) (*os.File, error) {
 	return openAppend(path)
 }
 
-// otherFiles are the patterns of the files that belong to no session. The first three are of ccc 1.1 and 1.2,
-// and stay until purge removes them.
-var otherFiles = []string{"client*.json", "background-*-settings.json", "supervisor-*-prompt",
-	"hook-invocation.log*", "state.lock", "trial", "trial-*", "launch-*", "running-*", "tree-*", ".tree-*"}
-
-// ownerOf returns the session that the file belongs to, "" for a file of no session. It reports whether the
-// file is ccc's.
-func ownerOf(name string) (session string, isOurs bool) {
-	for _, pattern := range (sessionFiles{id: "*"}).files() {
-		before, behind, _ := strings.Cut(pattern, "*")
-		id, begins := strings.CutPrefix(name, before)
-		id, ends := strings.CutSuffix(id, behind)
-		if begins && ends && validSession(id) {
-			return id, true
-		}
-	}
-	for _, pattern := range otherFiles {
-		if isMatch, _ := filepath.Match(pattern, name); isMatch {
-			return "", true
-		}
-	}
-	return "", false
-}
+// ownFiles are the patterns of ccc's files: of a session, of none, of a working tree, and what was left of a
+// replacement.
+var ownFiles = []string{"supervisor-[A-Za-z0-9]*.json", "supervisor-*.json.bad", "supervisor-*.jsonl",
+	"supervisor-*.jsonl.1", "supervisor-*-feedback.txt", "hook-invocation.log*", "state.lock", "trial", "trial-*", "launch-*", "running-*",
+	"tree-*", ".*-*.ccc-tmp"}
 
 // validSession reports whether id may become part of a file name and an argument:
 // [A-Za-z0-9][A-Za-z0-9._-]{0,127}. A regexp would double the time of an unsupervised hook.
@@ -128,11 +102,21 @@ func validSession(id string) bool {
 
 func (d stateDir) create() error { return os.MkdirAll(string(d), 0o700) }
 
-// sessions returns the ids of the sessions that have a file here, sorted.
+// sessions returns the ids of the sessions that have a state or a timeline here, sorted.
 func (d stateDir) sessions() (ids []string, err error) {
-	owned, _, err := d.owned()
-	delete(owned, "")
-	return slices.Sorted(maps.Keys(owned)), err
+	paths, _, err := d.owned()
+	for _, path := range paths {
+		id, isOurs := strings.CutPrefix(filepath.Base(path), "supervisor-")
+		name, isState := strings.CutSuffix(id, ".json")
+		if !isState {
+			name, isState = strings.CutSuffix(id, "-events.jsonl")
+		}
+		if isOurs && isState && validSession(name) && !slices.Contains(ids, name) {
+			ids = append(ids, name)
+		}
+	}
+	slices.Sort(ids)
+	return ids, err
 }
 
 // log adds a line to hook-invocation.log; pairs are keys and values by turns. Prompts and values of variables
@@ -158,87 +142,56 @@ func now() time.Time { return time.Now().UTC().Truncate(time.Millisecond) }
 const (
 	// retention is how long files stay that nothing is written to.
 	retention = 30 * 24 * time.Hour
-	// sweepInterval is the least time between two sweeps.
-	sweepInterval = 24 * time.Hour
 	// logLimit, in bytes, keeps hook-invocation.log readable; one older file stays beside it.
 	logLimit = 5 << 20
 	// objectsLimit, in bytes, is how much of a working tree is kept; where there is more, it goes.
 	objectsLimit = 500 << 20
 )
 
-// sweep removes the files of a session together, once nothing was written to any of them for longer than
-// retention, each file of a trial, a launch and a review by itself, and renames a log over logLimit. It does
-// so once in sweepInterval. The time of the last sweep is that of the lock's file, which nothing else
-// changes.
+// sweep removes what was not written to for longer than retention, at a launch. The files of a working tree go
+// with its record, and its objects, too, where they are over objectsLimit. A log over logLimit is renamed.
 func (d stateDir) sweep() error {
-	swept, err := os.Stat(d.lockFile())
-	if err == nil && time.Since(swept.ModTime()).Abs() < sweepInterval { // a clock may be set back
-		return nil
-	}
 	unlock, err := lockFile(d.lockFile())
 	if err != nil {
 		return err
 	}
 	defer unlock()
-	if err := os.Chtimes(d.lockFile(), time.Time{}, time.Now()); err != nil {
-		return err
-	}
 	if info, err := os.Stat(d.logFile()); err == nil && info.Size() > logLimit {
 		if err := os.Rename(d.logFile(), d.logFile()+".1"); err != nil {
 			return err
 		}
 	}
-	isRecent := func(path string) bool {
-		info, err := os.Stat(path)
-		return err == nil && time.Since(info.ModTime()) < retention
-	}
-	owned, _, err := d.owned()
-	for _, path := range owned[""] {
-		kind, _, _ := strings.Cut(filepath.Base(path), "-")
-		base := strings.TrimSuffix(path, filepath.Ext(path)) // of the record of a working tree
-		isOld := slices.Contains([]string{"trial", "launch", "running"}, kind) && !isRecent(path) ||
-			kind == "tree" && !isRecent(base+".json") ||
-			strings.HasSuffix(path, objectsSuffix) && sizeOf(path) > objectsLimit
-		if isOld {
-			err = errors.Join(err, removeFiles([]string{path}))
+	paths, _, err := d.owned()
+	for _, path := range slices.Backward(paths) { // a record behind what goes with it
+		info, statErr := os.Stat(path)
+		stem, isTree := strings.CutPrefix(filepath.Base(path), "tree-")
+		if record, err := os.Stat(d.file("tree-" + strings.TrimSuffix(stem, filepath.Ext(stem)) + ".json")); isTree && err == nil {
+			info = record
 		}
-	}
-	delete(owned, "")
-	for _, paths := range owned {
-		if !slices.ContainsFunc(paths, isRecent) {
-			err = errors.Join(err, removeFiles(paths))
+		isLarge := strings.HasSuffix(path, objectsSuffix) && sizeOf(path) > objectsLimit
+		if statErr == nil && (isLarge || time.Since(info.ModTime()) > retention) && path != d.lockFile() {
+			err = errors.Join(err, os.RemoveAll(path))
 		}
 	}
 	return err
 }
 
-// owned returns the paths of ccc's files by session, those of none under "", and how many other files are in
-// the directory, which may be missing.
-func (d stateDir) owned() (paths map[string][]string, others int, err error) {
+// owned returns the paths of ccc's files, sorted, and how many other files are in the directory, which may be
+// missing.
+func (d stateDir) owned() (paths []string, others int, err error) {
 	entries, err := os.ReadDir(string(d))
 	if errors.Is(err, fs.ErrNotExist) {
 		err = nil
 	}
-	paths = map[string][]string{}
 	for _, entry := range entries {
-		if session, isOurs := ownerOf(entry.Name()); isOurs {
-			paths[session] = append(paths[session], d.file(entry.Name()))
+		isName := func(pattern string) bool { is, _ := filepath.Match(pattern, entry.Name()); return is }
+		if slices.ContainsFunc(ownFiles, isName) {
+			paths = append(paths, d.file(entry.Name()))
 		} else {
 			others++
 		}
 	}
 	return paths, others, err
-}
-
-func removeFiles(paths []string) (err error) {
-	for _, path := range paths {
-		if strings.HasSuffix(path, objectsSuffix) {
-			err = errors.Join(err, os.RemoveAll(path))
-		} else {
-			err = errors.Join(err, removeFile(path))
-		}
-	}
-	return err
 }
 
 // sizeOf returns how many bytes the files below dir have.
@@ -260,16 +213,14 @@ func (d stateDir) purge() (removed, others int, err error) {
 		return 0, 0, err
 	}
 	defer unlock()
-	owned, others, err := d.owned()
-	err = errors.Join(err, os.RemoveAll(d.trialDir())) // a trial that was killed may have left files there
-	for _, paths := range owned {
-		removed += len(paths)
-		err = errors.Join(err, removeFiles(paths))
+	paths, others, err := d.owned()
+	for _, path := range paths {
+		err = errors.Join(err, os.RemoveAll(path))
 	}
 	if err == nil && others == 0 {
 		err = os.Remove(string(d))
 	}
-	return removed, others, err
+	return len(paths), others, err
 }
 
 // hold locks the file of a review until it is released, or this process ends, however: no child inherits what

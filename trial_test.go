@@ -318,8 +318,6 @@ func TestTrialRemembered(t *testing.T) {
 	for _, path := range before[1:] {
 		check(t, os.Chtimes(path, ago(retention+time.Hour), ago(retention+time.Hour)))
 	}
-	check(t, os.Chtimes(filepath.Join(box.home, lockPath), ago(sweepInterval+time.Hour),
-		ago(sweepInterval+time.Hour)))
 	check(t, box.stateDir().sweep())
 	expectEqual(t, "swept", box.answers(), before[:1])
 	box.write(".claude/ccc/trial/left/x", 0o600, "") // of one that was killed
