@@ -10,6 +10,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"strings"
@@ -47,7 +48,7 @@ func doctor(_ *invocation, d dirs) error {
 		level, hint := "ok", ""
 		what, err := check.look()
 		if err != nil {
-			f := failureOf(err)
+			f := failureOf(withFileHint(err, ""))
 			level, what, hint = "problem", f.err.Error(), f.hint
 			if errors.As(err, new(caution)) {
 				level = "warning"
@@ -74,7 +75,7 @@ func doctor(_ *invocation, d dirs) error {
 func (c *checkup) checkConfiguration() (string, error) {
 	path := c.launch.dirs.configFile()
 	if c.configErr != nil {
-		return "", withHint(c.configErr, fileHint(path, c.configErr))
+		return "", withFileHint(c.configErr, editHint(path))
 	}
 	if _, err := os.Stat(path); err != nil {
 		return "all defaults; there is no " + path, nil
@@ -108,7 +109,7 @@ func (c *checkup) checkHooks() (string, error) {
 	path := d.settingsFile()
 	e, _, err := planSettings(d, c.launch.config)
 	if err == nil {
-		err = c.launch.checkSettings()
+		err = c.launch.checkFiles()
 	}
 	if err != nil {
 		c.canTry = false
@@ -165,7 +166,7 @@ func (c *checkup) checkState() (string, error) {
 		err = cmp.Or(err, f.Close(), os.Remove(f.Name()))
 	}
 	if err != nil {
-		err = withHint(fmt.Errorf("writing to %s: %w", state, errors.Unwrap(err)), fileHint(state, err))
+		err = &fs.PathError{Op: "writing to", Path: state, Err: errors.Unwrap(err)}
 	}
 	return state, err
 }

@@ -183,11 +183,11 @@ func currentDir() (string, error) {
 // leadingTo returns the variable by which ccc came to path, with its value, or "".
 func leadingTo(path string) string {
 	for _, name := range []string{workDirVariable, configDirVariable, claudeDirVariable, "HOME"} {
-		value := os.Getenv(name)
-		place, err := filepath.Abs(value)
+		value, below := os.Getenv(name), ""
 		if name == "HOME" {
-			place = filepath.Join(place, ".claude")
+			below = ".claude"
 		}
+		place, err := filepath.Abs(filepath.Join(value, below))
 		if value != "" && err == nil && (inside(path, place) || inside(place, path)) {
 			return name + "=" + value
 		}
@@ -195,37 +195,33 @@ func leadingTo(path string) string {
 	return ""
 }
 
-// withPermissionHint adds fileHint to an error without a hint, where a permission or a ulimit is the cause.
-func withPermissionHint(err error) error {
-	at := new(fs.PathError)
-	f, isFile := failureOf(err), errors.As(err, &at)
-	isLimit := errors.Is(err, syscall.EFBIG) || errors.Is(err, syscall.EMFILE)
-	if f.hint != "" || !isLimit && !(isFile && errors.Is(err, fs.ErrPermission)) {
+// withFileHint returns err with what to do about the file that can't be used, where it has no hint: which
+// variable leads there, and a command that changes nothing there. Of any other error the hint is other.
+func withFileHint(err error, other string) error {
+	f, at := failureOf(err), new(fs.PathError)
+	if f.err == nil || f.hint != "" { // there is nothing to tell, or it is told
 		return err
 	}
-	return failure{code: f.code, err: err, hint: fileHint(at.Path, err)}
-}
-
-// fileHint is what to do about the file at path, which can't be used because of err: which variable leads
-// there, and a command that changes nothing there. For a missing file that is about nearestThere.
-func fileHint(path string, err error) string {
-	place, leads := shellQuote(nearestThere(path)), ""
-	if variable := leadingTo(path); variable != "" {
-		leads = variable + " leads there, and has to name a directory that you may write to:\n"
-	}
+	f.err, f.hint = err, other
 	switch {
 	case errors.Is(err, syscall.EFBIG):
-		return "ulimit -f unlimited"
+		f.hint = "ulimit -f unlimited"
 	case errors.Is(err, syscall.EMFILE):
-		return "ulimit -n 1024"
-	case errors.Is(err, fs.ErrPermission):
-		return leads + "ls -ld " + place
-	case errors.Is(err, syscall.ENOSPC):
-		return "df -h " + place
-	case errors.Is(err, syscall.EROFS):
-		return leads + "findmnt -T " + place
+		f.hint = "ulimit -n 1024"
+	case errors.As(err, &at):
+		show, isReadOnly := "ls -ld ", errors.Is(err, syscall.EROFS)
+		if isReadOnly {
+			show = "findmnt -T "
+		} else if errors.Is(err, syscall.ENOSPC) {
+			show = "df -h "
+		}
+		f.hint = show + shellQuote(nearestThere(at.Path))
+		variable := leadingTo(at.Path)
+		if variable != "" && (isReadOnly || errors.Is(err, fs.ErrPermission)) {
+			f.hint = variable + " leads there, and has to name a directory that you may write to:\n" + f.hint
+		}
 	}
-	return editHint(path)
+	return f
 }
 
 // promptName is the name of the file, in the project or in ccc's directory, that replaces the built-in

@@ -9,7 +9,6 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"runtime/debug"
 	"strings"
 	"syscall"
@@ -72,19 +71,6 @@ func exitOnPanic() {
 	if fault := recover(); fault != nil {
 		fmt.Fprintf(os.Stderr, "ccc: panic: %v\n%s", fault, debug.Stack())
 		os.Exit(panicCode)
-	}
-}
-
-// nearestThere returns the file at path or, if it is missing, the nearest directory above it that exists,
-// with links resolved.
-func nearestThere(path string) string {
-	for {
-		if there, err := filepath.EvalSymlinks(path); err == nil {
-			return there
-		} else if path == filepath.Dir(path) {
-			return path
-		}
-		path = filepath.Dir(path)
 	}
 }
 

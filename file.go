@@ -133,6 +133,19 @@ func resolved(path string) string {
 	return path
 }
 
+// nearestThere returns the file at path or, if it is missing, the nearest directory above it that exists,
+// with links resolved.
+func nearestThere(path string) string {
+	for {
+		if there, err := filepath.EvalSymlinks(path); err == nil {
+			return there
+		} else if path == filepath.Dir(path) {
+			return path
+		}
+		path = filepath.Dir(path)
+	}
+}
+
 // inside reports whether path is dir or below it; both are clean and absolute.
 func inside(path, dir string) bool {
 	return path == dir || dir == "/" || strings.HasPrefix(path, dir+"/")

@@ -40,7 +40,7 @@ func (l *launch) plan(args []string) error {
 		return err
 	}
 	if l.supervisor {
-		steps = append(steps, l.refuse, l.checkReviewer, l.checkPrompt, l.checkState, l.checkSettings,
+		steps = append(steps, l.refuse, l.checkReviewer, l.checkPrompt, l.checkState, l.checkFiles,
 			l.checkVersion)
 	}
 	for _, step := range steps {
@@ -266,29 +266,20 @@ func (l *launch) checkReviewer() error {
 
 func (l *launch) checkPrompt() error {
 	source, _, err := supervisorPrompt(l.dirs.here, l.dirs.ccc)
-	if err != nil {
-		return withHint(err, fileHint(source, err))
-	}
-	return nil
+	return withFileHint(err, editHint(source))
 }
 
 // checkState returns why hooks can't write into the state directory, or to the log there.
 func (l *launch) checkState() error {
 	path := string(l.dirs.state)
-	err := syscall.Access(nearestThere(path), mayWrite)
-	if err == nil {
-		var log *os.File
-		path = l.dirs.state.logFile()
-		log, err = os.OpenFile(path, os.O_WRONLY|os.O_APPEND|syscall.O_NONBLOCK, 0)
-		if log.Close(); errors.Is(err, fs.ErrNotExist) {
-			return nil
-		}
+	if err := syscall.Access(nearestThere(path), mayWrite); err != nil {
+		return &fs.PathError{Op: "writing to", Path: path, Err: err}
 	}
-	if err != nil {
-		hint := fileHint(path, err)
-		return withHint(fmt.Errorf("writing to %s: %w", path, cmp.Or(errors.Unwrap(err), err)), hint)
+	log, err := os.OpenFile(l.dirs.state.logFile(), os.O_WRONLY|os.O_APPEND|syscall.O_NONBLOCK, 0)
+	if log.Close(); errors.Is(err, fs.ErrNotExist) || err == nil {
+		return nil
 	}
-	return nil
+	return fmt.Errorf("writing to the log: %w", err)
 }
 
 // files are those that a launch keeps beside settings.json. The prompt is none if the project has one of its
@@ -302,40 +293,27 @@ func (l *launch) files() []keptFile {
 	return files
 }
 
-// checkSettings returns why what is missing can't be added to settings.json, or to ccc's files beside it.
-func (l *launch) checkSettings() error {
-	self, missing := l.dirs.hookPath(), []string(nil)
-	if goRunFolder().MatchString(self) {
+// checkFiles returns why what is missing can't be added to settings.json, or to ccc's files beside it.
+func (l *launch) checkFiles() error {
+	if self := l.dirs.hookPath(); goRunFolder().MatchString(self) {
 		err := fmt.Errorf("go run removes the program that the hooks would call, %s", self)
 		return withHint(err, "go install . && ccc --supervisor")
 	}
-	e, _, err := planSettings(l.dirs, l.config)
-	if err != nil {
-		return err
-	} else if e.isChanged() {
-		missing = append(missing, l.dirs.settingsFile())
-	}
 	in, err := readInstallation(l.dirs)
 	if err != nil {
-		return withHint(err, fileHint(l.dirs.installedFile(), err))
+		return err
 	}
-	for _, file := range l.files() {
-		if text, err := file.wanted(in); err != nil {
-			return withHint(fmt.Errorf("creating %s: %w", file.path, err), fileHint(file.path, err))
-		} else if text != nil {
-			missing = append(missing, file.path)
-		}
-	}
-	for _, path := range missing {
-		dir := filepath.Dir(followLinks(path))
-		if link, _ := os.Readlink(path); link == "" { // else nothing creates it
+	missing, err := planFiles(l.dirs, l.config, l.files(), in)
+	for _, file := range missing {
+		dir := filepath.Dir(followLinks(file.path))
+		if link, _ := os.Readlink(file.path); link == "" { // else nothing creates it
 			dir = nearestThere(dir)
 		}
 		if err := syscall.Access(dir, mayWrite); err != nil {
-			return withHint(fmt.Errorf("adding ccc's part to %s: %w", path, err), fileHint(path, err))
+			return &fs.PathError{Op: "adding ccc's part to", Path: file.path, Err: err}
 		}
 	}
-	return nil
+	return err
 }
 
 // addDirs returns the directories that --add-dir adds to the session. The flag takes all values up to the

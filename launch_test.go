@@ -29,7 +29,7 @@ func (box *sandbox) plan(args ...string) (*launch, commandResult) {
 	l.config, err = loadConfig(l.dirs)
 	check(box.t, err)
 	var stderr strings.Builder
-	code := reportError(&stderr, withPermissionHint(l.plan(args)))
+	code := reportError(&stderr, withFileHint(l.plan(args), ""))
 	return l, commandResult{code: code, stderr: stderr.String()}
 }
 

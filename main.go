@@ -129,7 +129,7 @@ func runCCC(args []string, env environ) int {
 			run = func() error { return commandNamed(name).start(rest, env) }
 		}
 	}
-	return reportError(os.Stderr, withPermissionHint(run()))
+	return reportError(os.Stderr, withFileHint(run(), ""))
 }
 
 // start parses the arguments and runs the command, or prints its help. An error in the arguments shows the

@@ -318,18 +318,18 @@ func TestReportedErrors(t *testing.T) {
 		hint string
 	}{
 		"denied":         {denied, 1, "ls -ld /"},
-		"misplaced":      {fmt.Errorf("making: %w", misplaced), 1, ""},
+		"misplaced":      {fmt.Errorf("making: %w", misplaced), 1, "ls -ld /dev/null"},
 		"with a code":    {failure{code: 3, err: denied}, 3, "ls -ld /"},
 		"with a hint":    {failure{code: 3, err: denied, hint: "own"}, 3, "own"},
 		"without a path": {fs.ErrPermission, 1, ""},
-		"something else": {&fs.PathError{Path: "/a", Err: fs.ErrNotExist}, 1, ""},
+		"missing":        {&fs.PathError{Path: "/none", Err: fs.ErrNotExist}, 1, "ls -ld /"},
 	} {
-		f := failureOf(withPermissionHint(test.err))
+		f := failureOf(withFileHint(test.err, ""))
 		expectIs(t, name, fmt.Sprint(f.code, f.hint), fmt.Sprint(test.code, test.hint))
-		expectIs(t, name+": its words", strings.HasPrefix(withPermissionHint(test.err).Error(), fmt.Sprint(failureOf(test.err).err)) || name == "misplaced", true)
+		expectIs(t, name+": its words", strings.HasPrefix(withFileHint(test.err, "").Error(), fmt.Sprint(failureOf(test.err).err)), true)
 	}
-	expectIs(t, "of none", withPermissionHint(nil), nil)
-	expectIs(t, "a file that is missing", fileHint("/a b", fs.ErrNotExist), "${EDITOR:-vi} '/a b'")
+	expectIs(t, "of none", withFileHint(nil, ""), nil)
+	expectIs(t, "of another error", failureOf(withFileHint(plain, "edit")).hint, "edit")
 	expectIs(t, "the nearest that is there", nearestThere("/dev/none/none"), "/dev")
 	expectIs(t, "the nearest to what is there", nearestThere("/dev/null"), "/dev/null")
 }

@@ -90,17 +90,15 @@ type settingsEditor struct {
 const emptySettings = "{}\n"
 
 // readSettings returns an editor for settings.json, which may be missing. It refuses what editSettings does.
-func readSettings(d dirs) (*settingsEditor, error) {
+func readSettings(d dirs) (e *settingsEditor, err error) {
 	path := d.settingsFile()
 	text, err := readUserFile(path)
-	if err != nil {
-		return nil, withHint(err, fileHint(path, err))
+	if err == nil {
+		if e, err = editSettings(text); err != nil {
+			err = fmt.Errorf("%s: %w", path, err)
+		}
 	}
-	e, err := editSettings(text)
-	if err != nil {
-		return nil, withHint(fmt.Errorf("%s: %w", path, err), editHint(path))
-	}
-	return e, nil
+	return e, withFileHint(err, editHint(path))
 }
 
 // editSettings returns an editor for a text. A blank one counts as {}, as for Claude Code. A text that is not
@@ -237,22 +235,47 @@ func planSettings(d dirs, c *configuration) (e *settingsEditor, added []string, 
 	return e, added, err
 }
 
-// installSettings installs into settings.json and records the muting keys that it adds.
-func installSettings(d dirs, c *configuration, in *installation) error {
-	e, added, err := planSettings(d, c)
-	if err != nil || !e.isChanged() {
-		return err
-	}
-	if len(added) > 0 {
-		in.Added = slices.Compact(slices.Sorted(slices.Values(append(in.Added, added...))))
-		if err := in.write(d); err != nil { // first, so that uninstall knows of each key in the file
-			return err
+// A plannedFile is a file that a launch has to write, and its text.
+type plannedFile struct {
+	path string
+	text []byte
+}
+
+// planFiles returns what a launch has to write, in that order: the files that it keeps, the record, where it
+// notes them and the muting keys that it adds, and then settings.json, so that uninstall knows of each key in
+// it. It is empty where nothing is missing.
+func planFiles(d dirs, c *configuration, kept []keptFile, in *installation) (files []plannedFile, err error) {
+	for _, f := range kept {
+		text, err := f.wanted(in)
+		if err != nil {
+			return nil, fmt.Errorf("creating %s: %w", f.path, err)
+		} else if text != nil {
+			files, in.Files[f.path] = append(files, plannedFile{f.path, text}), checksum(text)
 		}
 	}
-	if err := replaceFile(d.settingsFile(), e.text, true); err != nil {
-		return fmt.Errorf("adding ccc's part to %s: %w", d.settingsFile(), err)
+	e, added, err := planSettings(d, c)
+	if len(files)+len(added) > 0 {
+		in.Added = slices.Compact(slices.Sorted(slices.Values(append(in.Added, added...))))
+		files = append(files, plannedFile{d.installedFile(), append(encodeJSON(in), '\n')})
 	}
-	return nil
+	if err == nil && e.isChanged() {
+		files = append(files, plannedFile{d.settingsFile(), e.text})
+	}
+	return files, err
+}
+
+// writeFiles plans these files, and writes them.
+func writeFiles(d dirs, c *configuration, kept []keptFile, in *installation) error {
+	files, err := planFiles(d, c, kept, in)
+	for _, f := range files {
+		if err == nil {
+			err = os.MkdirAll(filepath.Dir(f.path), 0o700)
+		}
+		if err == nil {
+			err = replaceFile(f.path, f.text, true)
+		}
+	}
+	return err
 }
 
 // An installation is the record (.ccc-installed.json) of what launches have written for the user.
@@ -293,10 +316,6 @@ func readInstallation(d dirs) (*installation, error) {
 	return in, err
 }
 
-func (in *installation) write(d dirs) error {
-	return replaceFile(d.installedFile(), append(encodeJSON(in), '\n'), true)
-}
-
 // A keptFile is a file that launches create, and rewrite if ccc's text or the language has changed, until the
 // user edits it.
 type keptFile struct {
@@ -309,7 +328,7 @@ func (f keptFile) isOurs(in *installation, content []byte) bool {
 	return f.text.has(string(content)) || in.Files[f.path] == checksum(content)
 }
 
-// wanted returns what keep writes: nil if nothing is missing, or the user has edited the file.
+// wanted returns what a launch writes there: nil if nothing is missing, or the user has edited the file.
 func (f keptFile) wanted(in *installation) ([]byte, error) {
 	text := []byte(say(f.text))
 	content, err := readUserFile(f.path)
@@ -318,22 +337,6 @@ func (f keptFile) wanted(in *installation) ([]byte, error) {
 		return nil, err
 	}
 	return text, nil
-}
-
-// keep writes the file if it is missing, or if a ccc wrote another text there.
-func (f keptFile) keep(d dirs, in *installation) error {
-	text, err := f.wanted(in)
-	if err != nil || text == nil {
-		return err
-	}
-	if err := os.MkdirAll(filepath.Dir(f.path), 0o700); err != nil {
-		return err
-	}
-	if err := replaceFile(f.path, text, true); err != nil {
-		return err
-	}
-	in.Files[f.path] = checksum(text)
-	return in.write(d)
 }
 
 // remove removes the file unless the user has edited it or made it a link, and commands/ if that is empty

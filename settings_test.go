@@ -136,7 +136,7 @@ func configFor(reviewSeconds int) *configuration {
 // installHooks does what a launch does to settings.json.
 func installHooks(d dirs, reviewSeconds int) error {
 	d.self = "/bin/ccc"
-	return withUserFiles(d, func(in *installation) error { return installSettings(d, configFor(reviewSeconds), in) })
+	return withUserFiles(d, func(in *installation) error { return writeFiles(d, configFor(reviewSeconds), nil, in) })
 }
 
 // withHooks returns what a launch makes of a settings.json.
@@ -380,7 +380,8 @@ func TestSettingsLinkInLinkedDirectory(t *testing.T) {
 
 // keepFile does what a launch does to a file that the user may edit.
 func keepFile(d dirs, path, text string) error {
-	return withUserFiles(d, func(in *installation) error { return keptFile{path, words{text, text}}.keep(d, in) })
+	kept := []keptFile{{path, words{text, text}}}
+	return withUserFiles(d, func(in *installation) error { return writeFiles(d, configFor(540), kept, in) })
 }
 
 // A file that ccc made follows a newer ccc until the user touches it.
@@ -737,10 +738,7 @@ func TestSettingsSource(t *testing.T) {
 // The record of what launches have written is whole or empty, and no file of ccc's is made for a launch that adds nothing.
 func TestInstalledRecord(t *testing.T) {
 	d := dirs{claude: filepath.Join(t.TempDir(), "claude"), self: "/bin/ccc"}
-	check(t, withUserFiles(d, func(in *installation) error {
-		in.Added, in.Files["a"] = []string{disableKey}, "1"
-		return in.write(d)
-	}))
+	check(t, withUserFiles(d, func(in *installation) error { return writeFiles(d, configFor(540), nil, in) }))
 	for path, want := range map[string]os.FileMode{d.claude: 0o700, d.lockFile(): 0o600, d.installedFile(): 0o600} {
 		info, err := os.Stat(path)
 		check(t, err)
@@ -780,14 +778,15 @@ func TestInstalledRecord(t *testing.T) {
 
 	// A key of ccc's is recorded once, beside the others.
 	c := configFor(540)
+	check(t, os.Remove(d.settingsFile()))
 	in := &installation{Files: map[string]string{}, Added: []string{"x", disableKey}}
-	check(t, installSettings(d, c, in))
+	check(t, writeFiles(d, c, nil, in))
 	expectEqual(t, "recorded", in.Added, []string{managedOnlyKey, disableKey, "x"})
 	again, err := readInstallation(d)
 	check(t, err)
 	expectEqual(t, "in the file", again.Added, in.Added)
 	check(t, os.WriteFile(d.settingsFile(), []byte("["), 0o600))
-	if err := installSettings(d, c, in); err == nil {
+	if err := writeFiles(d, c, nil, in); err == nil {
 		t.Error("settings that are no JSON are told by nobody")
 	}
 }
@@ -844,26 +843,28 @@ func TestInstalledRemoved(t *testing.T) {
 	f := keptFile{path: filepath.Join(d.claude, "commands", "file"), text: text}
 	in := &installation{Files: map[string]string{}}
 	check(t, os.MkdirAll(filepath.Join(temporaryOf(f.path), "x"), 0o700))
-	if err := f.keep(d, in); err == nil || len(in.Files) != 0 {
-		t.Errorf("what can't be written: %v, recorded %v", err, in.Files)
+	keep := func() error { return writeFiles(d, configFor(540), []keptFile{f}, in) }
+	_, unrecorded := os.Stat(d.installedFile())
+	if err := keep(); err == nil || unrecorded == nil {
+		t.Errorf("what can't be written: %v, recorded %v", err, unrecorded == nil)
 	}
 	f.path = filepath.Join(d.claude, "sub", "file")
-	check(t, f.keep(d, in))
+	check(t, keep())
 	info, err := os.Stat(filepath.Dir(f.path))
 	check(t, err)
 	expectIs(t, "the directory", info.Mode().Perm(), 0o700)
 	check(t, os.Chtimes(f.path, ago(time.Hour), ago(time.Hour)))
-	check(t, f.keep(d, in))
+	check(t, keep())
 	info, err = os.Stat(f.path)
 	check(t, err)
 	expectIs(t, "what is as it should be is written", time.Since(info.ModTime()) < time.Minute, false)
 	check(t, os.Symlink("nowhere", filepath.Join(d.claude, "lost")))
 	f.path = filepath.Join(d.claude, "lost", "file")
-	if err := f.keep(d, in); err == nil {
+	if err := keep(); err == nil {
 		t.Error("a directory that can't be made is told by nobody")
 	}
 	f.path = d.claude
-	if err := f.keep(d, in); err == nil {
+	if err := keep(); err == nil {
 		t.Error("a file that can't be read is told by nobody")
 	}
 }

@@ -272,7 +272,8 @@ func TestSlashCommandIsTheirs(t *testing.T) {
 		dir := t.TempDir()
 		d := dirs{claude: filepath.Join(dir, "claude")}
 		check(t, os.MkdirAll(d.claude, 0o700))
-		check(t, (&installation{Files: map[string]string{d.commandFile(): checksum([]byte("older"))}}).write(d))
+		record := encodeJSON(&installation{Files: map[string]string{d.commandFile(): checksum([]byte("older"))}})
+		check(t, os.WriteFile(d.installedFile(), record, 0o600))
 		if path := filepath.Join(dir, test.path); test.path != "" {
 			check(t, errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(test.text), 0o600)))
 		}

@@ -9,6 +9,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -68,17 +69,7 @@ func (l *launch) write() error {
 	if err != nil {
 		return fmt.Errorf("preparing the state directory: %w", err)
 	}
-	return withUserFiles(d, l.install)
-}
-
-// install writes settings.json and ccc's files.
-func (l *launch) install(in *installation) error {
-	for _, file := range l.files() {
-		if err := file.keep(l.dirs, in); err != nil {
-			return fmt.Errorf("creating %s: %w", file.path, err)
-		}
-	}
-	return installSettings(l.dirs, l.config, in)
+	return withUserFiles(d, func(in *installation) error { return writeFiles(d, l.config, l.files(), in) })
 }
 
 // announce prints what the user should know to stderr.
@@ -128,7 +119,7 @@ func (l *launch) tryOnce(ctx context.Context, notice func()) error {
 	dir := l.dirs.state.trialDir()
 	answer := l.dirs.state.trialFile(fmt.Sprintf("answer-%d", os.Getpid()))
 	if err := cmp.Or(os.MkdirAll(dir, 0o700), syscall.Access(dir, mayWrite)); err != nil {
-		return withHint(fmt.Errorf("trying the hooks: %s: %w", dir, err), fileHint(dir, err))
+		return &fs.PathError{Op: "trying the hooks:", Path: dir, Err: err}
 	}
 	_ = os.Remove(answer) // of a process that had this number and was killed
 	defer l.clearTrial(dir, answer)
