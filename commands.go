@@ -210,15 +210,15 @@ func showHelp(c *invocation) error {
 	return nil
 }
 
-// inPlaces makes a subcommand's run of one that gets ccc's directories, and sets the language.
+// inPlaces makes a run of a command that gets ccc's directories; it reads ccc.json, and sets the language.
 func inPlaces(command func(*invocation, dirs) error) func(*invocation) error {
 	return func(c *invocation) error {
 		d, err := findDirs(c.env, "")
 		if err != nil {
 			return err
 		}
-		config, _ := loadConfig(d)
-		config.use(c.env)
+		c.config, c.configErr = loadConfig(d)
+		c.config.use(c.env)
 		return command(c, d)
 	}
 }

@@ -89,6 +89,17 @@ func defaultConfig() *configuration {
 		Supervisor: supervisorConfig{MaxIterations: 10, TimeoutSeconds: 540, Review: reviewAlways}}
 }
 
+// An invocation is a call of a subcommand, or of claude.
+type invocation struct {
+	flags     map[string]string // the values of the flags that were given, by name with dashes; else "true"
+	operands  []string
+	env       environ
+	config    *configuration // of a command that inPlaces wraps; the defaults where configErr is set
+	configErr error
+}
+
+func (c *invocation) has(flag string) bool { _, ok := c.flags[flag]; return ok }
+
 // loadConfig reads ccc.json. A missing file gives the defaults, and so does one with an error, which shows no
 // value.
 func loadConfig(d dirs) (*configuration, error) {

@@ -25,9 +25,9 @@ type checkup struct {
 }
 
 // doctor is ccc doctor. The error counts the problems.
-func doctor(_ *invocation, d dirs) error {
-	config, err := loadConfig(d)
-	c := &checkup{launch: &launch{dirs: d, config: config, supervisor: true}, configErr: err, canTry: true}
+func doctor(call *invocation, d dirs) error {
+	l := &launch{dirs: d, config: call.config, supervisor: true}
+	c := &checkup{launch: l, configErr: call.configErr, canTry: true}
 	c.launch.sources = readSources(d, nil)
 	_ = c.launch.chooseEnvironment() // without a provider nothing can be missing
 	out, faults, problems := newScreen(os.Stdout), 0, 0

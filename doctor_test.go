@@ -127,11 +127,11 @@ func TestDoctorAsLaunch(t *testing.T) {
 	expectIn(t, "a log that is none", box.run(60*time.Second, "", "ccc", "doctor").stdout, "problem  state directory: ", "is a directory")
 }
 
-// What keeps a reviewer from working is a problem, as it is for a launch.
+// What a launch refuses is a problem.
 func TestDoctorReviewer(t *testing.T) {
 	box := newFakeBox(t)
-	box.vars = append(box.vars, "ANTHROPIC_API_KEY=k", scrubVariable+"=1", "COLUMNS=1000")
-	const refused = "--supervisor with ANTHROPIC_API_KEY and CLAUDE_CODE_SUBPROCESS_ENV_SCRUB: claude would keep it from the reviewer\n"
+	box.vars = append(box.vars, skipVariable+"=1", "COLUMNS=1000")
+	const refused = "--supervisor with CLAUDE_CODE_SKIP_PROMPT_HISTORY: claude would keep no conversation"
 	got := box.run(60*time.Second, "", "ccc", "doctor")
 	expectIs(t, "exit code", got.code, 1)
 	expectIn(t, "doctor", got.stdout, "problem  hooks tried: "+refused)

@@ -86,15 +86,6 @@ func isSubcommand(word string) bool {
 	return slices.Contains(subcommands, word) || slices.Contains(hidden, word)
 }
 
-// An invocation is what follows a subcommand on the command line.
-type invocation struct {
-	flags    map[string]string // the values of the flags that were given, by name with dashes; else "true"
-	operands []string
-	env      environ
-}
-
-func (c *invocation) has(flag string) bool { _, ok := c.flags[flag]; return ok }
-
 // untilDashes returns the arguments before --, which ends the flags.
 func untilDashes(args []string) []string {
 	if end := slices.Index(args, "--"); end >= 0 {

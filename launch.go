@@ -56,9 +56,10 @@ func (l *launch) plan(args []string) error {
 func (l *launch) parse(args []string) error {
 	// With launchVariable the "1" is that of the session in which this ccc was called, and not meant for it.
 	l.supervisor = l.dirs.env.get(supervisorVariable) == "1" && l.dirs.env.get(launchVariable) == ""
-	at := 0 // the index of claude's part
-	for ; at < len(args); at++ {
-		word := args[at]
+	isOfPrompt := func(r rune) bool { return unicode.IsSpace(r) || r > unicode.MaxASCII }
+	rest := args
+	for ; len(rest) > 0; rest = rest[1:] {
+		word := rest[0]
 		if word == supervisorFlag {
 			l.supervisor = true
 			continue
@@ -69,13 +70,11 @@ func (l *launch) parse(args []string) error {
 		if l.provider = l.config.Providers[word]; l.provider != nil {
 			continue
 		}
-		isOfPrompt := func(r rune) bool { return unicode.IsSpace(r) || r > unicode.MaxASCII }
 		if strings.ContainsFunc(word, isOfPrompt) {
 			break
 		}
 		return unknownWord(word, l.config)
 	}
-	rest := args[at:]
 	if len(rest) > 0 && rest[0] == "--" {
 		rest = rest[1:]
 	} else if slices.Contains(untilDashes(rest), supervisorFlag) {
@@ -104,10 +103,11 @@ func unknownWord(word string, c *configuration) error {
 // absolute paths, since hooks run in other directories. It drops what another session has left in this
 // terminal.
 func (l *launch) chooseEnvironment() (err error) {
-	env := (&exec.Cmd{Env: withoutCacheVariables(l.dirs.env)}).Environ()
-	name := "" // of the provider
+	env, name := (&exec.Cmd{Env: l.dirs.env}).Environ(), "" // of the provider
 	if l.provider == nil {
 		env = withoutLaunch(env)
+	} else if env, err = withProvider(withoutCacheVariables(env), l.provider); err != nil {
+		return err
 	} else {
 		name = l.provider.name
 	}
@@ -115,9 +115,6 @@ func (l *launch) chooseEnvironment() (err error) {
 		if value := lookupEnv(env, variable); value != "" {
 			env = setEnv(env, variable, absoluteIn(l.dirs.here, value))
 		}
-	}
-	if env, err = withProvider(env, l.provider); err != nil {
-		return err
 	}
 	// The directories are for every session: it may be switched on later.
 	l.env = setEnv(env, toolVariable, "", supervisorVariable, "", launchVariable, "", reviewerVariable, "",
@@ -137,8 +134,7 @@ func (l *launch) chooseEnvironment() (err error) {
 // checkProvider returns why claude can't be run against its provider, or by what is said of settings.
 func (l *launch) checkProvider() error {
 	if err := l.sources.argument.err; err != nil && (l.supervisor || l.provider != nil) {
-		return failure{code: 2, err: fmt.Errorf("%s: %w", argumentSource, err),
-			hint: "give it the JSON itself, or a file that ccc can look into, too"}
+		return failure{code: 2, err: fmt.Errorf("%s: %w", argumentSource, err)}
 	}
 	err := l.sources.conflict(l.dirs, l.dirs.env, l.provider, withoutProvider)
 	if err == nil && l.provider != nil && givenFlag(l.args, "--bg", "--background") != "" {
@@ -226,10 +222,9 @@ func (l *launch) refuse() (err error) {
 	refuse(given("--bg", "--background", "--tmux"), elsewhere, switchOn)
 	refuse(given("--cloud", "--remote", "--environment", "--desktop"), elsewhere, "")
 	refuse(given("--no-session-persistence"), forgetful, "")
-	if in := l.sources.with("env." + skipVariable); isTrue(in.values["env."+skipVariable]) {
-		refuse(in.name+": env."+skipVariable, forgetful, in.removal())
-	} else if in.values == nil && isTrue(lookupEnv(l.env, skipVariable)) {
-		refuse(skipVariable, forgetful, "unset it, or take it out of the provider's env")
+	const skip = "env." + skipVariable
+	if in := l.sources.with(skip); isTrue(l.sources.value(l.env, skip)) {
+		refuse(strings.TrimPrefix(in.name+": "+skip, ": env."), forgetful, in.removal())
 	}
 	names, isChosen := lastValue(l.args, "--setting-sources")
 	if isChosen && !slices.Contains(strings.Split(strings.ReplaceAll(names, " ", ""), ","), "user") {
@@ -244,24 +239,29 @@ func (l *launch) refuse() (err error) {
 		refuse("-p and --json-schema", "claude would end the turn, whatever a review says",
 			"ask for the JSON in the prompt")
 	}
-	if name := l.config.Supervisor.Provider; name == "" || l.provider == l.config.Providers[name] {
-		kept, hint := l.sources.keptFromHooks(l.dirs, l.env, l.args)
-		refuse(kept, "claude would keep it from the reviewer", hint)
+	if l.reviewer() == nil && l.sources.isTokenAlone(l.dirs, l.env, l.args) {
+		refuse(oauthVariable+" as the only login", "claude would keep it from the reviewer",
+			"log in, with /login in:\nclaude")
 	}
 	return err
+}
+
+// reviewer returns the reviewer's own provider, nil where it has the session's.
+func (l *launch) reviewer() *provider {
+	if p := l.config.Providers[l.config.Supervisor.Provider]; p != l.provider {
+		return p
+	}
+	return nil
 }
 
 // checkReviewer returns why no reviewer with a provider of its own could work in a session with the
 // environment of the launch.
 func (l *launch) checkReviewer() error {
-	reviewer := l.config.Providers[l.config.Supervisor.Provider]
-	if reviewer == nil || reviewer == l.provider {
-		return nil
+	err := readSources(l.dirs, nil).conflict(l.dirs, l.env, l.reviewer(), withoutReviewers)
+	if err != nil {
+		err = fmt.Errorf("the reviewer: %w", err)
 	}
-	if err := readSources(l.dirs, nil).conflict(l.dirs, l.env, reviewer, withoutReviewers); err != nil {
-		return fmt.Errorf("the reviewer: %w", err)
-	}
-	return nil
+	return err
 }
 
 func (l *launch) checkPrompt() error {

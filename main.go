@@ -120,16 +120,16 @@ func runCCC(args []string, env environ) int {
 	if len(asked) > 0 && about[asked[0]] != "" {
 		args = append([]string{about[asked[0]]}, asked[1:]...)
 	}
-	run := func() error { return startClaude(args, env) }
-	if len(args) > 0 {
-		switch name, rest := args[0], args[1:]; {
-		case name == tryInsideSubcommand:
-			return tryProcessOne(rest)
-		case isSubcommand(name):
-			run = func() error { return commandNamed(name).start(rest, env) }
-		}
+	var err error
+	switch {
+	case len(args) > 0 && args[0] == tryInsideSubcommand:
+		return tryProcessOne(args[1:])
+	case len(args) > 0 && isSubcommand(args[0]):
+		err = commandNamed(args[0]).start(args[1:], env)
+	default:
+		err = inProject(startClaude)(&invocation{operands: args, env: env})
 	}
-	return reportError(os.Stderr, withFileHint(run(), ""))
+	return reportError(os.Stderr, withFileHint(err, ""))
 }
 
 // start parses the arguments and runs the command, or prints its help. An error in the arguments shows the

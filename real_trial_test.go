@@ -53,10 +53,6 @@ func TestRealClientTrialRefused(t *testing.T) {
 			{"a form of the answer", `--json-schema {"type":"object"}`, "", "", "", 2, "-p and --json-schema: claude would end the turn"},
 			{"a token that hooks do not get", "", "ANTHROPIC_API_KEY=|CLAUDE_CODE_OAUTH_TOKEN=sk-ant-oat01-dummy", "", "", 2,
 				"CLAUDE_CODE_OAUTH_TOKEN as the only login"},
-			{"scrubbed", "", "CLAUDE_CODE_SUBPROCESS_ENV_SCRUB=1", "", "", 2,
-				"ANTHROPIC_API_KEY and CLAUDE_CODE_SUBPROCESS_ENV_SCRUB: claude would keep it from the reviewer"},
-			{"scrubbed, a key of settings", "", "CLAUDE_CODE_SUBPROCESS_ENV_SCRUB=1",
-				`{"env":{"ANTHROPIC_API_KEY":"` + sandboxKey + `"}}`, "", 0, ""},
 			{"simple", "", "CLAUDE_CODE_SIMPLE=1", "", "", 1, effect},
 			{"simple, of the project", "", "", "", `{"env":{"CLAUDE_CODE_SIMPLE":"1"}}`, 0, ""},
 			{"another PATH for hooks", "", "", `{"env":{"PATH":"/usr/bin:/bin"}}`, "", 0, ""},
@@ -224,18 +220,7 @@ func TestRealClientTrial(t *testing.T) {
 				"ok       hooks tried: claude runs them\n")
 			expectStarts("doctor", 1)
 		}
-		folder := projectFolder(filepath.Join(box.home, ".claude/ccc/trial"))
-		if _, err := os.Stat(filepath.Join(box.home, ".claude/projects", folder)); err == nil {
-			t.Errorf("%s is left under projects", folder)
-		}
 		known, _ := filepath.Glob(filepath.Join(box.home, ".claude/projects/*/*.jsonl"))
-		kept, _ := filepath.Glob(filepath.Join(box.home, ".claude/session-env/*"))
-		for _, env := range kept {
-			isKnown := func(path string) bool { return strings.HasSuffix(path, filepath.Base(env)+".jsonl") }
-			if !slices.ContainsFunc(known, isKnown) {
-				t.Errorf("%s is of no session", env)
-			}
-		}
 		expectIs(t, "the sessions", len(known), 5)
 		entries, err := os.ReadDir(filepath.Join(box.home, ".claude/ccc/trial"))
 		check(t, err)

@@ -136,9 +136,12 @@ func sourceOf(name string, text []byte, err error) source {
 	return s
 }
 
-// removal is the hint to take out what s has.
+// removal is the hint to take out what s, or no source but the environment, has.
 func (s source) removal() string {
-	if s.name == argumentSource {
+	switch s.name {
+	case "":
+		return "unset it, or take it out of the provider's env"
+	case argumentSource:
 		return "remove it"
 	}
 	return "remove it:\n" + editHint(s.name)
@@ -279,12 +282,9 @@ func (p *provider) values(env []string) (map[string]string, error) {
 	return values, nil
 }
 
-// withProvider returns env with the values of p in the place of all API variables. Without a provider, nil,
-// env stays. The error is that of values.
+// withProvider returns env with the values of p in the place of all API variables. The error is that of
+// values.
 func withProvider(env []string, p *provider) ([]string, error) {
-	if p == nil {
-		return env, nil
-	}
 	values, err := p.values(env)
 	if err != nil {
 		return nil, err
@@ -351,25 +351,11 @@ func (s sources) areKeyed(env, args []string) bool {
 		key != "" && (isPrinted || s.account.allows(key))
 }
 
-// scrubVariable, if true, has Claude Code keep the keys of the environment from its hooks, and so from a
-// reviewer, which reads those of settings files itself (2.1.280 to 2.1.332).
-const scrubVariable = "CLAUDE_CODE_SUBPROCESS_ENV_SCRUB"
-
-// keptFromHooks returns what pays for such a session while a reviewer, which a hook starts, would have
-// nothing, with what to do, else "".
-func (s sources) keptFromHooks(d dirs, env, args []string) (what, hint string) {
-	isOfEnv := func(name string) bool {
-		return lookupEnv(env, name) != "" && s.value(nil, "env."+name) == ""
-	}
-	for _, name := range []string{tokenVariable, keyVariable} {
-		if isOfEnv(name) && isTrue(s.value(env, "env."+scrubVariable)) {
-			return name + " and " + scrubVariable, "set " + scrubVariable + " to 0"
-		}
-	}
-	_, noLogin := os.Stat(filepath.Join(d.claude, ".credentials.json")) // on macOS a login is in no file
-	if isOfEnv(oauthVariable) && noLogin != nil && runtime.GOOS != "darwin" &&
-		s.account.values[primaryKey] == "" && !s.areKeyed(env, args) {
-		return oauthVariable + " as the only login", "log in, with /login in:\nclaude"
-	}
-	return "", ""
+// isTokenAlone reports whether nothing but oauthVariable of the environment pays for such a session: a
+// reviewer, which a hook starts, would have nothing.
+func (s sources) isTokenAlone(d dirs, env, args []string) bool {
+	_, noLogin := os.Stat(filepath.Join(d.claude, ".credentials.json"))
+	isOfEnv := lookupEnv(env, oauthVariable) != "" && s.value(nil, "env."+oauthVariable) == ""
+	return isOfEnv && noLogin != nil && runtime.GOOS != "darwin" && // where a login is in no file
+		s.account.values[primaryKey] == "" && !s.areKeyed(env, args)
 }

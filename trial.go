@@ -29,27 +29,19 @@ var (
 
 // startClaude replaces ccc by claude; it returns only with an error. It plans the launch before it writes: a
 // launch that is refused leaves every file as it was.
-func startClaude(args []string, env environ) error {
-	d, err := findDirs(env, "")
+func startClaude(c *invocation, d dirs) error {
+	l, err := &launch{dirs: d, config: c.config}, c.configErr
+	if err == nil {
+		err = l.plan(c.operands)
+	}
+	if err == nil && l.supervisor {
+		err = l.write()
+	}
+	if err == nil && l.supervisor {
+		err = l.tryHooks()
+	}
 	if err != nil {
 		return err
-	}
-	config, err := loadConfig(d)
-	if err != nil {
-		return err
-	}
-	config.use(env)
-	if _, err := currentDir(); err != nil {
-		return err
-	}
-	l := &launch{dirs: d, config: config}
-	if err := l.plan(args); err != nil {
-		return err
-	}
-	if l.supervisor {
-		if err := cmp.Or(l.write(), l.tryHooks()); err != nil {
-			return err
-		}
 	}
 	l.announce()
 	err = syscall.Exec(l.claude, append([]string{l.claude}, l.args...), l.env)
@@ -117,12 +109,15 @@ func (l *launch) tryHooks() error {
 // ctx ends claude and all that it has started, and its cause is the error then.
 func (l *launch) tryOnce(ctx context.Context, notice func()) error {
 	dir := l.dirs.state.trialDir()
-	answer := l.dirs.state.trialFile(fmt.Sprintf("answer-%d", os.Getpid()))
+	answer := l.dirs.state.trialFile("answer-" + lookupEnv(l.env, launchVariable))
 	if err := cmp.Or(os.MkdirAll(dir, 0o700), syscall.Access(dir, mayWrite)); err != nil {
 		return &fs.PathError{Op: "trying the hooks:", Path: dir, Err: err}
 	}
-	_ = os.Remove(answer) // of a process that had this number and was killed
-	defer l.clearTrial(dir, answer)
+	defer os.Remove(answer)
+	left, _ := filepath.Glob(filepath.Join(dir, "*")) // by hooks of the user's
+	for _, path := range left {
+		_ = os.RemoveAll(path)
+	}
 	cmd := exec.Command(l.claude, l.trialCommand()...)
 	cmd.Dir = dir
 	cmd.Env = setEnv(l.env, trialVariable, answer, "PWD", dir,
@@ -189,35 +184,6 @@ func (l *launch) trialCommand() []string {
 		}
 	}
 	return append(command, "/cost")
-}
-
-// clearTrial removes what a trial has left: its answer, which names the trial's session, what is in its
-// directory, and what the client keeps for each directory and session. The directory itself stays: another
-// launch may be in it.
-func (l *launch) clearTrial(dir, answer string) {
-	session, _ := os.ReadFile(answer)
-	_ = os.Remove(answer)
-	entries, _ := os.ReadDir(dir)
-	for _, entry := range entries {
-		_ = os.RemoveAll(filepath.Join(dir, entry.Name()))
-	}
-	folder := filepath.Join(l.dirs.claude, "projects", projectFolder(resolved(dir)))
-	_ = os.Remove(filepath.Join(folder, "memory"))
-	_ = os.Remove(folder) // refused unless empty
-	if id := string(session); validSession(id) {
-		_ = os.RemoveAll(filepath.Join(l.dirs.claude, "session-env", id))
-	}
-}
-
-// projectFolder returns the name of Claude Code's folder under projects for the sessions of a directory. It
-// is another one for a path of more than 200 characters, or with one that UTF-16 has in two units.
-func projectFolder(path string) string {
-	return strings.Map(func(r rune) rune {
-		if strings.ContainsRune(letters+digits, r) {
-			return r
-		}
-		return '-'
-	}, path)
 }
 
 // markFile returns the path of the mark that a trial went well, which is empty. Its name holds a checksum of
