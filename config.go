@@ -45,13 +45,13 @@ type provider struct {
 	Env  map[string]string // "" unsets a variable; ${NAME} stands for the value of NAME in ccc's environment
 }
 
-// A configKey is a key of ccc.json: what it is, as ccc help config says it, where its value goes, and which
-// values are expected.
+// A configKey is a key of ccc.json: what it is, as ccc help config says it, where its value goes, and what is
+// expected there.
 type configKey struct {
 	path, brief string
 	value       any
 	expected    string
-	isExpected  func() bool // of a value of the right type, nil where each is
+	isExpected  bool // what c has now
 }
 
 // keys are all keys of ccc.json.
@@ -59,26 +59,22 @@ func (c *configuration) keys() []configKey {
 	s := &c.Supervisor
 	return []configKey{
 		{"supervisor.max_iterations", "reviews of a request, 1 to 100 (10)", &s.MaxIterations,
-			"a whole number from 1 to 100", within(&s.MaxIterations, 1, 100)},
+			"a whole number from 1 to 100", s.MaxIterations >= 1 && s.MaxIterations <= 100},
 		{"supervisor.timeout_seconds", "seconds for a review, 10 to 3600 (540)", &s.TimeoutSeconds,
-			"a whole number from 10 to 3600", within(&s.TimeoutSeconds, 10, 3600)},
+			"a whole number from 10 to 3600", s.TimeoutSeconds >= 10 && s.TimeoutSeconds <= 3600},
 		{"supervisor.max_budget_usd", "what a review may cost (0: no limit)", &s.MaxBudgetUSD,
-			"a number from 0 up", func() bool { return s.MaxBudgetUSD >= 0 }},
-		{"supervisor.model", "the reviewer's model (the session's)", &s.Model, "a string", nil},
-		{"supervisor.provider", "the reviewer's provider (the session's)", &s.Provider, "a string", nil},
+			"a number from 0 up", s.MaxBudgetUSD >= 0},
+		{"supervisor.model", "the reviewer's model (the session's)", &s.Model, "a string", true},
+		{"supervisor.provider", "the reviewer's provider (the session's)", &s.Provider, "a string", true},
 		{"supervisor.allowed_tools", "what it may use besides, [\"Bash(go test:*)\"] ([])", &s.AllowedTools,
-			"an array of strings", nil},
+			"an array of strings", true},
 		{"supervisor.review", "\"work\": not where the agent only talks (\"always\")", &s.Review,
-			`"always" or "work"`, func() bool { return s.Review == reviewAlways || s.Review == reviewWork }},
-		{"supervisor.observe", "judge and show, never send back (false)", &s.Observe, "true or false", nil},
+			`"always" or "work"`, s.Review == reviewAlways || s.Review == reviewWork},
+		{"supervisor.observe", "judge and show, never send back (false)", &s.Observe, "true or false", true},
 		{"language", "\"en\" or \"zh\" (the locale's)", &c.Language,
-			`"en" or "zh"`, func() bool { return slices.Contains(append(languages, ""), c.Language) }},
-		{"providers.NAME.env", "its variables; \"${X}\": as X, \"\": unset ({})", nil, "", nil},
+			`"en" or "zh"`, slices.Contains(append(languages, ""), c.Language)},
+		{"providers.NAME.env", "its variables; \"${X}\": as X, \"\": unset ({})", nil, "", true},
 	}
-}
-
-func within(n *int, least, most int) func() bool {
-	return func() bool { return *n >= least && *n <= most }
 }
 
 // goneKeys are those of 2.0 that nothing reads.
@@ -142,7 +138,6 @@ func parseConfig(content []byte) (*configuration, error) {
 func (c *configuration) readMember(content []byte, m jsonMember, above ...string) error {
 	path, v := append(slices.Clone(above), m.key), m.value
 	key, depth, isProvider := strings.Join(path, "."), len(path), path[0] == "providers"
-	keys := c.keys()
 	isKey := func(k configKey) bool {
 		return slices.Equal(strings.Split(k.path, "."), path) && k.value != nil
 	}
@@ -150,11 +145,10 @@ func (c *configuration) readMember(content []byte, m jsonMember, above ...string
 		line, _ := position(content, v.start)
 		return fmt.Errorf("line %d: %s: expected %s", line, key, what)
 	}
-	switch i := slices.IndexFunc(keys, isKey); {
+	switch i := slices.IndexFunc(c.keys(), isKey); {
 	case i >= 0:
-		known := keys[i]
-		err := json.Unmarshal([]byte(v.raw), known.value)
-		if err != nil || v.raw == "null" || known.isExpected != nil && !known.isExpected() {
+		err := json.Unmarshal([]byte(v.raw), c.keys()[i].value)
+		if known := c.keys()[i]; err != nil || v.raw == "null" || !known.isExpected {
 			return expected(known.expected)
 		}
 	case depth == 2 && isProvider && (isSubcommand(m.key) || m.key == noProvider):

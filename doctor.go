@@ -138,7 +138,7 @@ func (c *checkup) checkTrial() (string, error) {
 		return "", err
 	}
 	_, unmade := os.Stat(string(l.dirs.state))
-	err := l.tryOnce(context.Background(), func() {})
+	err := l.tryOnce(context.Background())
 	if unmade != nil { // the trial has made it, and doctor leaves nothing
 		_, _ = os.Remove(l.dirs.state.trialDir()), os.Remove(string(l.dirs.state))
 	}

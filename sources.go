@@ -327,14 +327,12 @@ func withoutLaunch(env []string) []string {
 	return setEnv(env, providerVariable, "", addDirsVariable, "")
 }
 
-// withoutRefusedKey returns env, the environment of a hook, without a key that the user does not let
-// interactive sessions use, if the hook is of such a session. A reviewer would use it without asking, as it
-// runs with --print, and the key would pay for the reviews. A provider's key stays.
+// withoutRefusedKey returns env, that of a hook, without a key that the user does not let interactive
+// sessions use, where the session is one: a reviewer would use it without asking, and it would pay. A
+// provider's key stays.
 func withoutRefusedKey(d dirs, env []string) []string {
-	key := lookupEnv(env, keyVariable)
-	ofProvider := lookupEnv(env, providerVariable) != ""
-	isInteractive := lookupEnv(env, entrypointVariable) == "cli"
-	if key == "" || ofProvider || !isInteractive || readAccount(d).allows(key) {
+	key, isInteractive := lookupEnv(env, keyVariable), lookupEnv(env, entrypointVariable) == "cli"
+	if key == "" || !isInteractive || lookupEnv(env, providerVariable) != "" || readAccount(d).allows(key) {
 		return env
 	}
 	return setEnv(env, keyVariable, "")

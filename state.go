@@ -90,8 +90,8 @@ func openOutput(path string) (*os.File, error) {
 // ownFiles are the patterns of ccc's files: of a session, of none, of a working tree, and what was left of a
 // replacement.
 var ownFiles = []string{"supervisor-[A-Za-z0-9]*.json", "supervisor-*.json.bad", "supervisor-*.jsonl",
-	"supervisor-*.jsonl.1", "supervisor-*-feedback.txt", "hook-invocation.log*", "state.lock", "trial", "trial-*", "launch-*", "running-*",
-	"tree-*", ".*-*.ccc-tmp"}
+	"supervisor-*.jsonl.1", "supervisor-*-feedback.txt", "hook-invocation.log*", "state.lock", "trial", "trial-*",
+	"launch-*", "running-*", "tree-*", ".*-*.ccc-tmp"}
 
 // validSession reports whether id may become part of a file name and an argument:
 // [A-Za-z0-9][A-Za-z0-9._-]{0,127}. A regexp would double the time of an unsupervised hook.

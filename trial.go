@@ -90,7 +90,7 @@ func (l *launch) announce() {
 func (l *launch) tryHooks() error {
 	mark := l.markFile()
 	if l.untried == nil && os.Remove(mark) != nil {
-		err := l.tryOnce(untilSignal(), func() { fmt.Fprintln(os.Stderr, "ccc:", say(tryingHooks)) })
+		err := l.tryOnce(untilSignal())
 		if errors.As(err, new(caution)) {
 			l.untried, err = err, nil
 		}
@@ -105,9 +105,9 @@ func (l *launch) tryHooks() error {
 }
 
 // tryOnce lets claude run the hook, waits until claude has ended, and returns an error if the hook did not
-// run, a caution if that was another program than here. It calls notice once if that takes long. The end of
-// ctx ends claude and all that it has started, and its cause is the error then.
-func (l *launch) tryOnce(ctx context.Context, notice func()) error {
+// run, a caution if that was another program than here. The end of ctx ends claude and all that it has
+// started, and its cause is the error then.
+func (l *launch) tryOnce(ctx context.Context) error {
 	dir := l.dirs.state.trialDir()
 	answer := l.dirs.state.trialFile("answer-" + lookupEnv(l.env, launchVariable))
 	if err := cmp.Or(os.MkdirAll(dir, 0o700), syscall.Access(dir, mayWrite)); err != nil {
@@ -127,7 +127,10 @@ func (l *launch) tryOnce(ctx context.Context, notice func()) error {
 	cmd.Stdout, cmd.Stderr = output, complaints
 	ctx, cancel := context.WithTimeout(ctx, trialPatience)
 	defer cancel()
-	late := time.AfterFunc(trialNotice, func() { defer exitOnPanic(); notice() })
+	late := time.AfterFunc(trialNotice, func() {
+		defer exitOnPanic()
+		fmt.Fprintln(os.Stderr, "ccc:", say(tryingHooks))
+	})
 	err := runToEnd(ctx, cmd)
 	late.Stop()
 	if cmd.Process == nil {
