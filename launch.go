@@ -231,7 +231,7 @@ func (l *launch) refuse() (err error) {
 		refuse("--setting-sources "+names+", without user", hookless, "")
 	}
 	for _, in := range l.sources.project {
-		if in.values[disableKey] == "true" { // whatever another says: the client may drop that one
+		if in.at(disableKey).raw == "true" { // whatever another says: the client may drop that one
 			refuse(in.name+": "+disableKey, hookless, in.removal())
 		}
 	}

@@ -524,33 +524,27 @@ func TestProviderEnvironments(t *testing.T) {
 // What pays for a session.
 func TestProviderPays(t *testing.T) {
 	const key = "sk-ant-0123456789-0123456789-0123456789"
-	account := func(values ...string) sources {
-		s := source{values: map[string]string{}}
-		for i := 0; i < len(values); i += 2 {
-			s.values[values[i]] = values[i+1]
-		}
-		return sources{account: s}
-	}
+	account := func(text string) sources { return sources{account: sourceOf("", []byte(text), nil)} }
 	for name, test := range map[string]struct {
 		sources sources
 		env     []string
 		args    string
 		want    bool
 	}{
-		"a login":                 {account(), nil, "", false},
-		"a token":                 {account(), []string{"ANTHROPIC_AUTH_TOKEN=t"}, "", true},
-		"a helper":                {account(helperKey, "x"), nil, "", true},
-		"no helper":               {account(helperKey, ""), nil, "", false},
-		"a cloud":                 {account(), []string{"CLAUDE_CODE_USE_FOUNDRY=1"}, "", true},
-		"a cloud of settings":     {account("env.CLAUDE_CODE_USE_VERTEX", "true"), nil, "", true},
-		"a cloud switched off":    {account("env.CLAUDE_CODE_USE_VERTEX", "0"), []string{"CLAUDE_CODE_USE_VERTEX=1"}, "", false},
-		"a key":                   {account(), []string{"ANTHROPIC_API_KEY=" + key}, "", false},
-		"a key with --print":      {account(), []string{"ANTHROPIC_API_KEY=" + key}, "--print x", true},
-		"a key with -p":           {account(), []string{"ANTHROPIC_API_KEY=" + key}, "-p", true},
-		"a key behind --":         {account(), []string{"ANTHROPIC_API_KEY=" + key}, "-- -p", false},
-		"a key that is allowed":   {account("allowed."+key[len(key)-20:], "true"), []string{"ANTHROPIC_API_KEY=" + key}, "", true},
-		"no key with -p":          {account(), nil, "-p", false},
-		"another that is allowed": {account("allowed.other", "true"), []string{"ANTHROPIC_API_KEY=" + key}, "", false},
+		"a login":                 {account(""), nil, "", false},
+		"a token":                 {account(""), []string{"ANTHROPIC_AUTH_TOKEN=t"}, "", true},
+		"a helper":                {account(`{"apiKeyHelper":"x"}`), nil, "", true},
+		"no helper":               {account(`{"apiKeyHelper":""}`), nil, "", false},
+		"a cloud":                 {account(""), []string{"CLAUDE_CODE_USE_FOUNDRY=1"}, "", true},
+		"a cloud of settings":     {account(`{"env":{"CLAUDE_CODE_USE_VERTEX":true}}`), nil, "", true},
+		"a cloud switched off":    {account(`{"env":{"CLAUDE_CODE_USE_VERTEX":0}}`), []string{"CLAUDE_CODE_USE_VERTEX=1"}, "", false},
+		"a key":                   {account(""), []string{"ANTHROPIC_API_KEY=" + key}, "", false},
+		"a key with --print":      {account(""), []string{"ANTHROPIC_API_KEY=" + key}, "--print x", true},
+		"a key with -p":           {account(""), []string{"ANTHROPIC_API_KEY=" + key}, "-p", true},
+		"a key behind --":         {account(""), []string{"ANTHROPIC_API_KEY=" + key}, "-- -p", false},
+		"a key that is allowed":   {account(`{"customApiKeyResponses":{"approved":["` + key[len(key)-20:] + `"]}}`), []string{"ANTHROPIC_API_KEY=" + key}, "", true},
+		"no key with -p":          {account(""), nil, "-p", false},
+		"another that is allowed": {account(`{"customApiKeyResponses":{"approved":["other"]}}`), []string{"ANTHROPIC_API_KEY=" + key}, "", false},
 	} {
 		expectIs(t, name, test.sources.areKeyed(test.env, strings.Fields(test.args)), test.want)
 	}
@@ -579,7 +573,11 @@ func TestProviderConflictsNamed(t *testing.T) {
 		return fmt.Sprint(failureOf(err).code, " ", err)
 	}
 	one := func(name, key, value string) source {
-		return source{name: name, values: map[string]string{key: value}}
+		settings := map[string]any{key: value}
+		if variable, ok := strings.CutPrefix(key, "env."); ok {
+			settings = map[string]any{"env": map[string]string{variable: value}}
+		}
+		return sourceOf(name, encodeJSON(settings), nil)
 	}
 	const overrides = "1 settings override the provider kimi, or send it what is yours:"
 	expectIs(t, "no provider", conflicts(nil, one("a", "env."+urlVariable, "other")), "")
@@ -587,8 +585,8 @@ func TestProviderConflictsNamed(t *testing.T) {
 		one("c", "env.OTHER", "x"), one("d", "env.EMPTY", ""), one("e", helperKey, ""),
 		one("f", urlVariable, "x"), one("g", primaryKey, "x")), "")
 	expectIs(t, "others", conflicts(p,
-		source{name: "a", values: map[string]string{"env." + urlVariable: "https://x", "env.ANTHROPIC_MODEL": "", "env.OTHER": "x"}},
-		one("b c", "env.EMPTY", "x"), source{name: "d", values: map[string]string{helperKey: "x"}},
+		sourceOf("a", []byte(`{"env":{"ANTHROPIC_BASE_URL":"https://x","ANTHROPIC_MODEL":"","OTHER":"x"}}`), nil),
+		one("b c", "env.EMPTY", "x"), one("d", helperKey, "x"),
 		one(argumentSource, helperKey, "x"), source{name: "e", err: errNoGit}),
 		overrides+"\n     a: env.ANTHROPIC_BASE_URL, env.ANTHROPIC_MODEL\n     b c: env.EMPTY\n     d: apiKeyHelper"+
 			"\n     --settings: apiKeyHelper\n     e: "+errNoGit.Error()+
@@ -602,7 +600,8 @@ func TestProviderConflictsNamed(t *testing.T) {
 
 // Of what settings say the last source counts, then the environment; .claude.json lies beside the directory, or in one that a variable names.
 func TestProviderSources(t *testing.T) {
-	said := sources{user: source{values: map[string]string{"env.A": "1", "k": "1"}}, project: []source{{values: map[string]string{"env.A": "2"}}, {}}}
+	of := func(text string) source { return sourceOf("s", []byte(text), nil) }
+	said := sources{user: of(`{"env":{"A":1},"k":"1"}`), project: []source{of(`{"env":{"A":"2"}}`), {}}}
 	for key, want := range map[string]string{"env.A": "2", "k": "1", "env.B": "b", "none": ""} {
 		expectIs(t, key, said.value([]string{"A=env", "B=b", "k=env"}, key), want)
 	}
@@ -615,7 +614,7 @@ func TestProviderSources(t *testing.T) {
 	expect := func(what, dir, want string) {
 		t.Helper()
 		d.env = environ{claudeDirVariable + "=" + dir}
-		expectIs(t, what, readAccount(d).values[primaryKey], want)
+		expectIs(t, what, readAccount(d).at(primaryKey).text, want)
 	}
 	write(".claude.json", "beside")
 	write(".claude/.claude.json", "inside")
@@ -629,7 +628,7 @@ func TestProviderSources(t *testing.T) {
 		t.Errorf("the older one, broken: %+v", s)
 	}
 	for text, want := range map[string]string{`{"apiKeyHelper":{"a":1}}`: `{"a":1}`, `{"apiKeyHelper":"x"}`: "x", `{"apiKeyHelper":null}`: "", `{}`: ""} {
-		expectIs(t, text, sourceOf("s", []byte(text), nil).values[helperKey], want)
+		expectIs(t, text, of(text).at(helperKey).variable(), want)
 	}
 	const noObject = "line 1, column 1: the file is not an object"
 	for text, want := range map[string]string{
@@ -640,11 +639,8 @@ func TestProviderSources(t *testing.T) {
 		`"x"`:  noObject,
 		"{":    "line 1, column 1: unexpected end of JSON input",
 	} {
-		s := sourceOf("s", []byte(text), nil)
-		expectIs(t, text, fmt.Sprint(s.err, len(s.values)), want+" 0")
+		s := of(text)
+		expectIs(t, text, fmt.Sprint(s.err, len(s.settings.raw)), want+" 0")
 	}
 	expectIs(t, "an error", sourceOf("s", []byte("{}"), errNoGit).err, error(errNoGit))
-	s := sourceOf("s", []byte(`{"disableAllHooks": true,"apiKeyHelper":1,`+
-		`"env":{"A":1,"B":"b"},"customApiKeyResponses":{"approved":["x"],"rejected":["y"]}}`), nil)
-	expectIs(t, "what it says", fmt.Sprint(s.values), "map[allowed.x:true apiKeyHelper:1 disableAllHooks:true env.A:1 env.B:b]")
 }

@@ -707,12 +707,15 @@ func FuzzUninstall(f *testing.F) {
 
 // Whether a source of settings allows a key, and which of a flag's values is the last.
 func TestSettingsSource(t *testing.T) {
+	allowing := func(end string) source {
+		return sourceOf("", []byte(`{"customApiKeyResponses":{"approved":["`+end+`"],"rejected":["`+end+`x"]}}`), nil)
+	}
 	key := "sk-" + strings.Repeat("a", 10) + strings.Repeat("b", 20)
 	for allowed, want := range map[string]bool{key[len(key)-20:]: true, key[len(key)-19:]: false, key: false} {
-		expectIs(t, allowed, source{values: map[string]string{"allowed." + allowed: "true"}}.allows(key), want)
+		expectIs(t, allowed, allowing(allowed).allows(key), want)
 	}
 	for _, short := range []string{"k", strings.Repeat("k", 20)} {
-		expectIs(t, short, source{values: map[string]string{"allowed." + short: "true"}}.allows(short), true)
+		expectIs(t, short, allowing(short).allows(short), true)
 	}
 	if runtime.GOOS == "linux" {
 		expectIs(t, "the administrator's file", managedSettings, "/etc/claude-code/managed-settings.json")

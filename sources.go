@@ -15,14 +15,12 @@ import (
 	"strings"
 )
 
-// A source is a place where Claude Code finds settings, and what ccc reads there. One that can't be read is
-// kept, with its error: it may override anything.
+// A source is a place where Claude Code finds settings. One that can't be read is kept, with its error: it may
+// override anything.
 type source struct {
-	name string // a path, or argumentSource
-	// By key: env.NAME for a variable, allowed.END for the end of a key that may be used, helperKey,
-	// primaryKey, and disableKey where it is true.
-	values map[string]string
-	err    error // why it can't be read, or is no JSON object
+	name     string    // a path, or argumentSource
+	settings jsonValue // an object, or empty
+	err      error     // why it can't be read, or is no JSON object
 }
 
 // sources are those that count in the current directory for a claude with certain arguments.
@@ -98,7 +96,7 @@ func readSource(path string) source {
 // readAccount reads .claude.json. A file with its older name comes first.
 func readAccount(d dirs) source {
 	dir := d.claude
-	if s := readSource(filepath.Join(dir, ".config.json")); s.values != nil || s.err != nil {
+	if s := readSource(filepath.Join(dir, ".config.json")); s.settings.raw != "" || s.err != nil {
 		return s
 	}
 	if d.env.get(claudeDirVariable) == "" {
@@ -111,29 +109,21 @@ func readAccount(d dirs) source {
 // neither blank nor a JSON object is an error of the source.
 func sourceOf(name string, text []byte, err error) source {
 	s := source{name: name, err: err}
-	if err != nil || isBlank(text) {
-		return s
-	}
-	root, err := parseJSON(text)
-	if s.err = cmp.Or(err, expectKind(text, root, '{', "the file")); s.err != nil {
-		return s
-	}
-	s.values = map[string]string{}
-	for _, key := range []string{helperKey, primaryKey} {
-		if v := root.at(key); v.raw != "" && v.raw != "null" {
-			s.values[key] = v.variable()
+	if err == nil && !isBlank(text) {
+		root, err := parseJSON(text)
+		if s.err = cmp.Or(err, expectKind(text, root, '{', "the file")); s.err == nil {
+			s.settings = *root
 		}
 	}
-	if root.at(disableKey).raw == "true" {
-		s.values[disableKey] = "true"
-	}
-	for _, item := range root.at("customApiKeyResponses", "approved").items() {
-		s.values["allowed."+item.value.text] = "true"
-	}
-	for _, variable := range root.at("env").members {
-		s.values["env."+variable.key] = variable.value.variable()
-	}
 	return s
+}
+
+// at returns the value of a key, env.NAME for a variable, an empty one where s has none.
+func (s source) at(key string) *jsonValue {
+	if v := s.settings.at(strings.SplitN(key, ".", 2)...); v.raw != "null" {
+		return v
+	}
+	return new(jsonValue)
 }
 
 // removal is the hint to take out what s, or no source but the environment, has.
@@ -149,7 +139,10 @@ func (s source) removal() string {
 
 // allows reports whether the user, of whom s is the account, lets interactive sessions use that key of the
 // API. With --print Claude Code does not ask.
-func (s source) allows(key string) bool { return s.values["allowed."+key[max(0, len(key)-20):]] != "" }
+func (s source) allows(key string) bool {
+	isEnd := func(end jsonMember) bool { return end.value.text == key[max(0, len(key)-20):] }
+	return slices.ContainsFunc(s.settings.at("customApiKeyResponses", "approved").items(), isEnd)
+}
 
 // inOrder returns the sources in Claude Code's order: of two that set a value the later counts.
 func (s sources) inOrder() []source {
@@ -159,7 +152,7 @@ func (s sources) inOrder() []source {
 // with returns the source whose value of key counts, an empty one where none has the key.
 func (s sources) with(key string) (found source) {
 	for _, one := range s.inOrder() {
-		if _, ok := one.values[key]; ok {
+		if one.at(key).raw != "" {
 			found = one
 		}
 	}
@@ -170,8 +163,8 @@ func (s sources) with(key string) (found source) {
 // has, else "".
 func (s sources) value(env []string, key string) string {
 	name, isVariable := strings.CutPrefix(key, "env.")
-	if found := s.with(key); found.values != nil || !isVariable {
-		return found.values[key]
+	if found := s.with(key).at(key); found.raw != "" || !isVariable {
+		return found.variable()
 	}
 	return lookupEnv(env, name)
 }
@@ -209,15 +202,18 @@ func (s sources) conflict(d dirs, env []string, p *provider, without string) err
 		if in.err != nil {
 			keys = append(keys, in.err.Error())
 		}
-		for _, key := range slices.Sorted(maps.Keys(in.values)) {
-			name, isVariable := strings.CutPrefix(key, "env.")
-			value, isSet := values[name]
-			overrides := isVariable && (isSet && value != in.values[key] || !isSet && isAPIVariable(name))
-			// Claude Code sends the helper's output to whatever URL is set, beside the provider's own token.
-			isSent := key == helperKey || key == primaryKey && in.name == s.account.name && hasURL
-			if overrides || isSent && in.values[key] != "" {
-				keys = append(keys, key)
+		for _, m := range in.settings.at("env").members {
+			value, isSet := values[m.key]
+			if isSet && value != m.value.variable() || !isSet && isAPIVariable(m.key) {
+				keys = append(keys, "env."+m.key)
 			}
+		}
+		// Claude Code sends the helper's output to whatever URL is set, beside the provider's own token.
+		if in.at(helperKey).variable() != "" {
+			keys = append(keys, helperKey)
+		}
+		if hasURL && in.name == s.account.name && in.at(primaryKey).variable() != "" {
+			keys = append(keys, primaryKey)
 		}
 		if keys != nil {
 			faults += "\n     " + in.name + ": " + strings.Join(keys, ", ")
@@ -355,5 +351,5 @@ func (s sources) isTokenAlone(d dirs, env, args []string) bool {
 	_, noLogin := os.Stat(filepath.Join(d.claude, ".credentials.json"))
 	isOfEnv := lookupEnv(env, oauthVariable) != "" && s.value(nil, "env."+oauthVariable) == ""
 	return isOfEnv && noLogin != nil && runtime.GOOS != "darwin" && // where a login is in no file
-		s.account.values[primaryKey] == "" && !s.areKeyed(env, args)
+		s.account.at(primaryKey).variable() == "" && !s.areKeyed(env, args)
 }
