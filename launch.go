@@ -35,20 +35,16 @@ type launch struct {
 
 // plan reads the command line and Claude Code's settings, and refuses what would not work.
 func (l *launch) plan(args []string) error {
-	steps := []func() error{l.chooseEnvironment, l.checkProvider, l.chooseClaude}
-	if err := l.parse(args); err != nil {
-		return err
-	}
+	steps, err := []func() error{l.chooseEnvironment, l.checkProvider, l.chooseClaude}, l.parse(args)
 	if l.supervisor {
-		steps = append(steps, l.refuse, l.checkReviewer, l.checkPrompt, l.checkState, l.checkFiles,
-			l.checkVersion)
+		steps = append(steps, l.refuse, l.checkReviewer, l.checkPrompt, l.checkFiles, l.checkVersion)
 	}
 	for _, step := range steps {
-		if err := step(); err != nil {
-			return err
+		if err == nil {
+			err = step()
 		}
 	}
-	return nil
+	return err
 }
 
 // parse splits the command line into ccc's part and claude's. A word with white space, or that is not ASCII,
@@ -267,19 +263,6 @@ func (l *launch) checkReviewer() error {
 func (l *launch) checkPrompt() error {
 	source, _, err := supervisorPrompt(l.dirs.here, l.dirs.ccc)
 	return withFileHint(err, editHint(source))
-}
-
-// checkState returns why hooks can't write into the state directory, or to the log there.
-func (l *launch) checkState() error {
-	path := string(l.dirs.state)
-	if err := syscall.Access(nearestThere(path), mayWrite); err != nil {
-		return &fs.PathError{Op: "writing to", Path: path, Err: err}
-	}
-	log, err := os.OpenFile(l.dirs.state.logFile(), os.O_WRONLY|os.O_APPEND|syscall.O_NONBLOCK, 0)
-	if log.Close(); errors.Is(err, fs.ErrNotExist) || err == nil {
-		return nil
-	}
-	return fmt.Errorf("writing to the log: %w", err)
 }
 
 // files are those that a launch keeps beside settings.json. The prompt is none if the project has one of its
