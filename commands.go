@@ -58,7 +58,7 @@ func commands() []subcommand {
 				"126 or 127 the program can't be run, is not there", "else the command's"}},
 		{name: "doctor", run: inProject(doctor), group: "Set up",
 			brief: "find what is missing, and how to fix it", codes: []string{"1 if there is a problem"}},
-		{name: "uninstall", run: inPlaces(uninstall), group: "Set up",
+		{name: "uninstall", run: uninstall, group: "Set up",
 			brief: "take ccc out of Claude Code's settings",
 			flags: []option{{"--purge", "", "remove the log and the reviews of all sessions, too"}}},
 		{name: "version", run: showVersion, group: "Set up", brief: "print ccc's version"},
@@ -210,8 +210,9 @@ func showHelp(c *invocation) error {
 	return nil
 }
 
-// inPlaces makes a run of a command that gets ccc's directories; it reads ccc.json, and sets the language.
-func inPlaces(command func(*invocation, dirs) error) func(*invocation) error {
+// inProject makes a run of a command about the project in the current directory. It finds ccc's directories,
+// reads ccc.json, and sets the language.
+func inProject(command func(*invocation, dirs) error) func(*invocation) error {
 	return func(c *invocation) error {
 		d, err := findDirs(c.env, "")
 		if err != nil {
@@ -219,18 +220,11 @@ func inPlaces(command func(*invocation, dirs) error) func(*invocation) error {
 		}
 		c.config, c.configErr = loadConfig(d)
 		c.config.use(c.env)
-		return command(c, d)
-	}
-}
-
-// inProject is inPlaces for a command that is about the project in the current directory.
-func inProject(command func(*invocation, dirs) error) func(*invocation) error {
-	return inPlaces(func(c *invocation, d dirs) error {
 		if _, err := currentDir(); err != nil {
 			return err
 		}
 		return command(c, d)
-	})
+	}
 }
 
 // showVersion prints the module version that the build has recorded: a tag, or a name made of the revision.

@@ -90,7 +90,7 @@ type invocation struct {
 	flags     map[string]string // the values of the flags that were given, by name with dashes; else "true"
 	operands  []string
 	env       environ
-	config    *configuration // of a command that inPlaces wraps; the defaults where configErr is set
+	config    *configuration // of a command that inProject wraps; the defaults where configErr is set
 	configErr error
 }
 

@@ -187,9 +187,7 @@ func (c *checkup) checkState() (string, error) {
 func (c *checkup) checkGit() (string, error) {
 	output, err := exec.Command("git", "--version").Output()
 	version := strings.TrimPrefix(oneLine(string(output)), "git version ")
-	var major, minor int
-	_, scanErr := fmt.Sscanf(version, "%d.%d", &major, &minor)
-	if err == nil && (scanErr != nil || major < 2 || major == 2 && minor < 34) {
+	if err == nil && olderThan(version, "2.34.0") {
 		err = fmt.Errorf("it is older than 2.34: %s", version)
 	}
 	if err != nil {

@@ -158,46 +158,42 @@ type caution struct{ error }
 
 func (c caution) Unwrap() error { return c.error }
 
-// checkVersion asks claude for its version. One that tells none can't be tried.
-func (l *launch) checkVersion() (err error) {
-	if l.version, err = l.askVersion(""); errors.As(err, new(caution)) {
-		l.untried, err = err, nil
+// checkVersion asks claude for its version, and refuses one that is too old. One that tells none can't be
+// tried.
+func (l *launch) checkVersion() error {
+	said := ""
+	if l.version, said = l.askVersion(""); l.version == "" {
+		l.untried = errors.New(said)
 	}
-	return err
+	if !olderThan(l.version, oldestClaude) {
+		return nil
+	}
+	hint := otherClaude(l.dirs.env)
+	if hint == installClaude {
+		hint = "claude update, or where npm has installed it:\n" + hint
+	}
+	err := fmt.Errorf("%s, version %s, is older than %s", l.claude, l.version, oldestClaude)
+	return failure{code: 2, err: err, hint: hint}
 }
 
-// askVersion asks claude for its version in dir, "" being the current directory. The error is a caution if it
-// tells none, as a stand-in for Claude Code does. One that is too old is an error, too.
-func (l *launch) askVersion(dir string) (version string, err error) {
+// askVersion asks claude for its version in dir, "" being the current directory, and returns what it says in
+// words, too. A stand-in for Claude Code tells none.
+func (l *launch) askVersion(dir string) (version, said string) {
 	ctx, cancel := context.WithTimeout(context.Background(), versionPatience)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, l.claude, "--version")
 	cmd.Env = reviewerEnv(l.dirs.env)         // some versions refuse to run inside another claude
 	cmd.Dir, cmd.WaitDelay = dir, time.Second // what it leaves running may hold its stdout
 	output, err := cmd.CombinedOutput()
-	if cmd.Process == nil && ctx.Err() == nil {
-		return "", fmt.Errorf("starting %s: %w", l.claude, err)
-	}
-	said := oneLine(string(output))
-	if err != nil && said == "" {
+	said = oneLine(string(output))
+	if answer := versionAnswer().FindStringSubmatch(said); answer != nil {
+		return answer[1], l.claude + " is version " + answer[1]
+	} else if ctx.Err() != nil {
+		return "", fmt.Sprintf("%s did not answer --version within %v", l.claude, versionPatience)
+	} else if err != nil && said == "" {
 		said = err.Error()
 	}
-	switch answer := versionAnswer().FindStringSubmatch(said); {
-	case answer != nil && !olderThan(answer[1], oldestClaude):
-		return answer[1], nil
-	case answer != nil:
-		hint := otherClaude(l.dirs.env)
-		if hint == installClaude {
-			hint = "claude update, or where npm has installed it:\n" + hint
-		}
-		err = fmt.Errorf("%s, version %s, is older than %s", l.claude, answer[1], oldestClaude)
-		return answer[1], failure{code: 2, err: err, hint: hint}
-	case ctx.Err() != nil:
-		err = fmt.Errorf("%s did not answer --version within %v", l.claude, versionPatience)
-	default:
-		err = fmt.Errorf("%s is not Claude Code: to --version it says %q", l.claude, said)
-	}
-	return "", caution{err}
+	return "", fmt.Sprintf("%s is not Claude Code: to --version it says %q", l.claude, said)
 }
 
 // refuse returns why nothing of the session would be reviewed, as far as that needs no trial, which has

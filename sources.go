@@ -53,8 +53,10 @@ func readSources(d dirs, args []string) (s sources) {
 		s.project = append(s.project, readSource(path))
 	}
 	if value, ok := lastValue(args, argumentSource); ok {
-		text, err := readArgument(value)
-		s.argument = sourceOf(argumentSource, text, err)
+		if s.argument = readSource(value); isInline(value) {
+			s.argument = sourceOf("", []byte(value), nil)
+		}
+		s.argument.name = argumentSource
 	}
 	more, _ := filepath.Glob(strings.TrimSuffix(managedSettings, ".json") + ".d/*.json")
 	for _, path := range append([]string{managedSettings}, more...) {
@@ -78,15 +80,6 @@ func (d dirs) projectSettings() []string {
 
 // isInline reports whether the value of --settings is the JSON itself, not a path.
 func isInline(value string) bool { return strings.HasPrefix(strings.TrimSpace(value), "{") }
-
-// readArgument returns the settings that the value of --settings is or names. A pipe is refused: it can be
-// read only once.
-func readArgument(value string) ([]byte, error) {
-	if isInline(value) {
-		return []byte(value), nil
-	}
-	return readUserFile(value)
-}
 
 func readSource(path string) source {
 	text, err := readUserFile(path)

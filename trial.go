@@ -149,11 +149,8 @@ func (l *launch) tryOnce(ctx context.Context) error {
 		return err
 	}
 	// Outside the project a version manager's shim runs another version, or none.
-	if there, err := l.askVersion(dir); there != l.version {
-		if there != "" {
-			err = fmt.Errorf("%s is version %s", l.claude, there)
-		}
-		return caution{fmt.Errorf("in %s, %w", dir, err)}
+	if there, said := l.askVersion(dir); there != l.version {
+		return caution{fmt.Errorf("in %s, %s", dir, said)}
 	}
 	said := complaints.line()
 	switch {
@@ -194,9 +191,8 @@ func (l *launch) trialCommand() []string {
 // tryHooks.
 func (l *launch) markFile() string {
 	settings, _ := readUserFile(l.dirs.settingsFile())
-	value, _ := lastValue(l.args, argumentSource)
-	argument, _ := readArgument(value)
-	parts := append(l.trialCommand(), l.claude, l.version, string(settings), string(argument))
+	argument := readSources(l.dirs, l.args).argument.settings.raw
+	parts := append(l.trialCommand(), l.claude, l.version, string(settings), argument)
 	if info, err := os.Stat(l.claude); err == nil { // it may be a script of the user's
 		parts = append(parts, fmt.Sprint(info.Size(), info.ModTime().UnixNano()))
 	}

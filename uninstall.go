@@ -14,7 +14,11 @@ import (
 
 // uninstall is ccc uninstall. It prints what became of each file. The state is the user's history: only
 // --purge removes it.
-func uninstall(c *invocation, d dirs) error {
+func uninstall(c *invocation) error {
+	d, err := findDirs(c.env, "")
+	if err != nil {
+		return err
+	}
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // a reader that goes away must not end it halfway
 	if _, err := os.Stat(d.claude); errors.Is(err, fs.ErrNotExist) {
 		fmt.Printf("%s: %s\n", d.settingsFile(), nothingThere)
