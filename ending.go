@@ -63,24 +63,14 @@ func runToEnd(ctx context.Context, cmd *exec.Cmd) error {
 	if err := cmd.Start(); err != nil {
 		return err
 	}
-	ended := make(chan struct{})
-	go func() {
+	stop := context.AfterFunc(ctx, func() {
 		defer exitOnPanic()
-		for _, end := range []os.Signal{syscall.SIGTERM, syscall.SIGKILL} {
-			select {
-			case <-ended:
-				return
-			case <-ctx.Done():
-				_ = cmd.Process.Signal(end)
-			}
-			select {
-			case <-ended:
-			case <-time.After(termGrace):
-			}
-		}
-	}()
+		_ = cmd.Process.Signal(syscall.SIGTERM)
+		time.Sleep(termGrace)
+		_ = cmd.Process.Kill()
+	})
+	defer stop()
 	state, err := cmd.Process.Wait() // not for the pipes, which what it left behind may hold
-	close(ended)
 	endChildren()
 	_ = cmd.Wait() // ends the copying of the pipes; its error is that the process was waited for
 	if err == nil && !state.Success() {

@@ -56,20 +56,14 @@ func (l *launch) parse(args []string) error {
 	rest := args
 	for ; len(rest) > 0; rest = rest[1:] {
 		word := rest[0]
+		isPrompt := l.config.Providers[word] == nil && strings.ContainsFunc(word, isOfPrompt)
 		if word == supervisorFlag {
 			l.supervisor = true
-			continue
-		}
-		if l.provider != nil || strings.HasPrefix(word, "-") {
+		} else if l.provider != nil || strings.HasPrefix(word, "-") || isPrompt {
 			break
+		} else if l.provider = l.config.Providers[word]; l.provider == nil {
+			return unknownWord(word, l.config)
 		}
-		if l.provider = l.config.Providers[word]; l.provider != nil {
-			continue
-		}
-		if strings.ContainsFunc(word, isOfPrompt) {
-			break
-		}
-		return unknownWord(word, l.config)
 	}
 	if len(rest) > 0 && rest[0] == "--" {
 		rest = rest[1:]
