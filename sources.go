@@ -230,12 +230,8 @@ func (s sources) conflict(d dirs, env []string, p *provider, without string) err
 // that is always sent in the place of a login. A login goes beside another header, and in an interactive
 // session in the place of a key that is not approved (2.1.280 to 2.1.332).
 func namesToken(values map[string]string) bool {
-	for line := range strings.Lines(strings.ToLower(values[headersVariable])) {
-		if name, _, _ := strings.Cut(line, ":"); strings.TrimSpace(name) == "authorization" {
-			return true
-		}
-	}
-	return strings.TrimSpace(values[tokenVariable]) != ""
+	headers := "\n" + strings.ToLower(values[headersVariable])
+	return strings.TrimSpace(values[tokenVariable]) != "" || strings.Contains(headers, "\nauthorization:")
 }
 
 // isAPIVariable reports whether a variable, NAME or NAME=value, decides which API is called and how: with
