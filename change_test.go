@@ -79,11 +79,6 @@ func TestTryCall(t *testing.T) {
 		expectIs(t, call, tryCall().MatchString(call), want.isRun)
 		expectIs(t, "what it does", doing(call), want.doing)
 	}
-	r := steps{Tools: []string{"Bash(/x/ccc try 'a')", "Read", "Bash(/x/ccc try 'b')", "Bash(ls)"}}
-	for _, left := range [][]string{{r.Tools[0], r.Tools[2]}, {r.Tools[2]}, nil, nil} {
-		expectEqual(t, fmt.Sprintf("unrecorded of %d", len(r.Runs)), r.unrecorded(), left)
-		r.Runs = append(r.Runs, step{Kind: stepRun})
-	}
 }
 
 // What git is run with, and what is told of it where it fails: its complaint on one line, or why the time was up.

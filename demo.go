@@ -66,7 +66,7 @@ func demo(c *invocation) (err error) {
 		return err
 	}
 	session := stateDir(filepath.Join(dir, "home/.claude/ccc")).session(demoSession)
-	if err := playDemo(ctx, dir, d.env, newPage(out).newStory(session)); err != nil {
+	if err := playDemo(ctx, dir, d.env, (&page{screen: out}).newStory(session)); err != nil {
 		return err
 	}
 	past, err := session.readHistory()

@@ -38,7 +38,7 @@ func TestDemo(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	rest := got.stdout
-	for _, want := range []string{demoTask.zh, "进行中", "用户自己的例子", "审查 1/10：退回", "审查 2/10：通过", "[SUPERVISOR] 审查 1/10：退回", "[SUPERVISOR] 审查 2/10：通过", "ccc --supervisor"} {
+	for _, want := range []string{demoTask.zh, "审查 1/10：开始", "用户自己的例子", "审查 1/10：退回", "审查 2/10：通过", "[SUPERVISOR] 审查 1/10：退回", "[SUPERVISOR] 审查 2/10：通过", "ccc --supervisor"} {
 		_, after, found := strings.Cut(rest, want)
 		if !found {
 			t.Fatalf("it lacks %q, or not in this order:\n%s", want, got.stdout)
@@ -102,7 +102,7 @@ func TestDemoEndedEarly(t *testing.T) {
 		check(t, cmd.Start())
 		write.Close()
 		buffer := make([]byte, 4096)
-		for !strings.Contains(stdout.String(), "进行中") { // in the middle of the first review
+		for !strings.Contains(stdout.String(), "审查 1/10：开始") { // in the middle of the first review
 			n, err := read.Read(buffer)
 			check(t, err)
 			stdout.Write(buffer[:n])

@@ -1,7 +1,7 @@
 package main
 
-// Which session is meant: among those that ccc knows, by a word or by the directory; among those of Claude
-// Code's, by a word or by the directory.
+// Which session is meant: among those that ccc knows, and among those of Claude Code's, by a word or by the
+// directory. The newest comes first, and those that are older than what is meant are not opened.
 
 import (
 	"bufio"
@@ -16,107 +16,79 @@ import (
 	"time"
 )
 
-// sessionHint is the hint where a word names no session.
-const sessionHint = "name one, as ccc status lists them"
-
-// findSession returns the id of the session whose id is word, or of the only one whose id begins with it. For
-// none or several the error is a failure with code 2.
-func (d stateDir) findSession(word string) (string, error) {
-	ids, err := d.sessions()
-	if err != nil || slices.Contains(ids, word) {
-		return word, err
+// named returns that one of ids which is word, or the only one that begins with it. For none or several the
+// error is a failure with code 2.
+func named(word string, ids []string) (string, error) {
+	var found []string
+	for _, id := range ids {
+		if id == word {
+			return id, nil
+		}
+		if word != "" && strings.HasPrefix(id, word) && !slices.Contains(found, id) {
+			found = append(found, id)
+		}
 	}
-	ids = slices.DeleteFunc(ids, func(id string) bool { return word == "" || !strings.HasPrefix(id, word) })
-	if len(ids) == 1 {
-		return ids[0], nil
+	if len(found) == 1 {
+		return found[0], nil
 	}
-	err = fmt.Errorf("no session %q", word)
-	if len(ids) > 1 {
-		err = fmt.Errorf("%q is the beginning of %d sessions", word, len(ids))
+	err := fmt.Errorf("no session %q", word)
+	if len(found) > 1 {
+		err = fmt.Errorf("%q is the beginning of %d sessions: %s, %s", word, len(found), found[0], found[1])
 	}
-	return "", failure{code: 2, err: err, hint: sessionHint}
+	return "", failure{code: 2, err: err, hint: "name one, as ccc status lists them"}
 }
 
 // sessionsMeant returns the session that the operand names, else those of the current directory's project,
-// newest first. It leaves out those in seen, and adds to seen all whose project is known by now.
-func sessionsMeant(operands []string, d dirs, seen map[string]bool) (ids []string, err error) {
-	if len(operands) > 0 {
-		id, err := d.state.findSession(operands[0])
-		if err != nil || seen[id] {
+// newest first, at most so many, or all for -1. It leaves out those in seen, and adds to seen all whose
+// project is known by now.
+func (d dirs) sessionsMeant(operands []string, seen map[string]bool, most int) (meant []string, err error) {
+	ids, err := d.state.sessions()
+	if err == nil && len(operands) > 0 {
+		id, err := named(operands[0], ids)
+		if err != nil {
 			return nil, err
 		}
-		seen[id] = true
-		return []string{id}, nil
+		ids = []string{id}
 	}
-	sessions, err := summarizeAll(d, seen)
-	for _, s := range sessions {
-		if d.isOfProject(s.Project) {
-			ids = append(ids, s.Session)
+	for _, id := range ids {
+		if seen[id] || len(meant) == most {
+			continue
 		}
-		seen[s.Session] = s.Project != ""
-	}
-	return ids, err
-}
-
-// storedSessionOf returns the session of Claude Code's that the operand names. Without an operand it is the
-// one that was written last: of this working tree, else of this project, else of a directory above this
-// one. Transcripts older than the first of this working tree are not opened.
-func storedSessionOf(c *invocation, d dirs) (session storedSession, talk conversation, err error) {
-	if word := strings.Join(c.operands, ""); word != "" {
-		return storedSessionNamed(word, d)
-	}
-	here, others := treeOf(d.here), [2][]storedSession{}
-	for _, s := range storedSessions(d.claude, "") {
-		switch start := transcriptStart(s.path); {
-		case treeOf(start) == here:
-			if talk, isAsked := s.conversation(); isAsked {
-				return s, talk, nil
-			}
-		case d.isOfProject(start):
-			others[0] = append(others[0], s)
-		case start != "" && inside(resolved(d.here), resolved(start)):
-			others[1] = append(others[1], s)
+		project := firstIn(d.state.session(id).timelineFile(), func(line []byte) string {
+			e, _ := parseEntry(line)
+			return e.Project
+		})
+		if seen[id] = project != "" || len(operands) > 0; len(operands) > 0 || d.isOfProject(project) {
+			meant = append(meant, id)
 		}
 	}
-	for _, s := range slices.Concat(others[:]...) {
-		if talk, isAsked := s.conversation(); isAsked {
-			return s, talk, nil
+	return meant, err
+}
+
+// firstIn returns the first value that a line of the file has, "" for none.
+func firstIn(path string, valueOf func(line []byte) string) (value string) {
+	file, err := os.Open(path)
+	if err != nil {
+		return ""
+	}
+	defer file.Close()
+	for lines := bufio.NewReader(io.LimitReader(file, lineLimit)); value == "" && err == nil; {
+		var line []byte
+		line, err = lines.ReadBytes('\n')
+		value = valueOf(line)
+	}
+	return value
+}
+
+// transcriptStart returns the first directory that the transcript names, in which its session was started.
+func transcriptStart(path string) string {
+	return firstIn(path, func(line []byte) string {
+		var e transcriptEntry
+		if _ = json.Unmarshal(line, &e); e.IsSidechain {
+			return ""
 		}
-	}
-	return session, talk, noConversationIn("of this project (" + d.here + ")")
-}
-
-// storedSessionNamed returns the session of Claude Code's whose id word begins, of whichever project. That
-// word begins the ids of several is an error. A session that lies in several projects, as when one was
-// copied, is the transcript that was written last.
-func storedSessionNamed(word string, d dirs) (session storedSession, talk conversation, err error) {
-	which := fmt.Sprintf("beginning with %q", word)
-	for _, s := range storedSessions(d.claude, word) {
-		switch t, isAsked := s.conversation(); {
-		case !isAsked:
-		case session.id == "":
-			session, talk = s, t
-		case session.id != s.id:
-			const format = "which of the sessions %s? Name one: %s %s"
-			return session, talk, fmt.Errorf(format, which, session.id, s.id)
-		}
-	}
-	if session.id == "" {
-		return session, talk, noConversationIn(which)
-	}
-	return session, talk, nil
-}
-
-// conversation reads the session's transcript, and reports whether it holds a request.
-func (s storedSession) conversation() (talk conversation, isAsked bool) {
-	talk, err := readConversation(s.path)
-	return talk, err == nil && talk.newest().words != ""
-}
-
-// noConversationIn is the error that there is no session to review.
-func noConversationIn(which string) error {
-	err := fmt.Errorf("no session of Claude Code's %s holds a request", which)
-	return withHint(err, "start one with ccc --supervisor, or cd to the project of one")
+		return e.Cwd
+	})
 }
 
 // A storedSession is a session of Claude Code's that has a transcript.
@@ -125,18 +97,15 @@ type storedSession struct {
 	written  time.Time // the transcript's
 }
 
-// storedSessions returns the sessions of Claude Code's, whose directory dir is, whose ids word begins, the
-// newest first. A subagent's transcript, agent-*.jsonl, is no session.
-func storedSessions(dir, word string) (sessions []storedSession) {
+// storedSessions returns the sessions of Claude Code's, whose directory dir is, the newest first. A subagent's
+// transcript, agent-*.jsonl, is no session.
+func storedSessions(dir string) (sessions []storedSession) {
 	// For filepath.Glob a bracket in dir is a pattern, too.
 	names, _ := fs.Glob(os.DirFS(dir), "projects/*/*.jsonl")
 	for _, name := range names {
-		id := strings.TrimSuffix(filepath.Base(name), ".jsonl")
-		if !strings.HasPrefix(id, word) || !validSession(id) || strings.HasPrefix(id, "agent-") {
-			continue
-		}
-		path := filepath.Join(dir, name)
-		if info, err := os.Stat(path); err == nil {
+		path, id := filepath.Join(dir, name), strings.TrimSuffix(filepath.Base(name), ".jsonl")
+		info, err := os.Stat(path)
+		if err == nil && validSession(id) && !strings.HasPrefix(id, "agent-") {
 			sessions = append(sessions, storedSession{id, path, info.ModTime()})
 		}
 	}
@@ -144,20 +113,44 @@ func storedSessions(dir, word string) (sessions []storedSession) {
 	return sessions
 }
 
-// transcriptStart returns the first directory that the transcript names, in which its session was started.
-func transcriptStart(path string) (start string) {
-	file, err := os.Open(path)
-	if err != nil {
-		return ""
+// storedSessionOf returns the session of Claude Code's that word names, of whichever project, with its
+// conversation. One that was copied is the transcript that was written last. For "" it is the one that was
+// written last in this working tree, else in this project or in a directory above this one. One that holds no
+// request is none.
+func storedSessionOf(word string, d dirs) (session storedSession, talk conversation, err error) {
+	all, which := storedSessions(d.claude), "of this project ("+d.here+")"
+	if word != "" {
+		ids := make([]string, len(all))
+		for i, s := range all {
+			ids[i] = s.id
+		}
+		if which, err = named(word, ids); err != nil {
+			return session, talk, err
+		}
+		all = slices.DeleteFunc(all, func(s storedSession) bool { return s.id != which })
 	}
-	defer file.Close()
-	for lines := bufio.NewReader(io.LimitReader(file, lineLimit)); start == "" && err == nil; {
-		var line []byte
-		line, err = lines.ReadBytes('\n')
-		var e transcriptEntry
-		if _ = json.Unmarshal(line, &e); !e.IsSidechain {
-			start = e.Cwd
+	here, others := treeOf(d.here), []storedSession{}
+	for _, s := range all {
+		start := transcriptStart(s.path)
+		if word == "" && treeOf(start) != here {
+			if d.isOfProject(start) || start != "" && inside(resolved(d.here), resolved(start)) {
+				others = append(others, s)
+			}
+		} else if talk, isAsked := s.conversation(); isAsked {
+			return s, talk, nil
 		}
 	}
-	return start
+	for _, s := range others {
+		if talk, isAsked := s.conversation(); isAsked {
+			return s, talk, nil
+		}
+	}
+	err = fmt.Errorf("no session of Claude Code's %s holds a request", which)
+	return session, talk, withHint(err, "start one with ccc --supervisor, or cd to the project of one")
+}
+
+// conversation reads the session's transcript, and reports whether it holds a request.
+func (s storedSession) conversation() (talk conversation, isAsked bool) {
+	talk, err := readConversation(s.path)
+	return talk, err == nil && talk.newest().words != ""
 }

@@ -899,6 +899,9 @@ func (box *sandbox) timelineOf(session string, lines ...any) {
 		}
 	}
 	box.write(".claude/ccc/supervisor-"+session+"-events.jsonl", 0o600, text)
+	if n := len(entries); n > 0 && !entries[n-1].Time.IsZero() { // it was written then
+		check(box.t, os.Chtimes(box.stateDir().session(session).timelineFile(), time.Time{}, entries[n-1].Time))
+	}
 }
 
 // testTimeline is the timeline that the texts of testdata/show are made from.

@@ -96,6 +96,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"strings"
 )
 
 func init() {
@@ -148,6 +149,10 @@ func (c subcommand) start(args []string, env environ) error {
 		code := 2
 		if c.name == hookSubcommand {
 			code = 1 // Claude Code takes 2 from a hook as "block"
+		}
+		if c.name == trySubcommand {
+			_, line, _ := strings.Cut(commandLine(args), " ") // without the ccc
+			recordRun(step{Kind: stepRun, Command: line, ExitCode: &code, Error: wrong.Error()}, env)
 		}
 		return failure{code: code, err: fmt.Errorf("%w\n%s", wrong, c.usage())}
 	}

@@ -211,8 +211,8 @@ func TestHelpCodes(t *testing.T) {
 	for _, line := range commandNamed("verdict").codes {
 		code, words, _ := strings.Cut(line, " ")
 		for word := range strings.SplitSeq(words, ", ") {
-			if want, isWord := verdictCodes[verdict(word)]; isWord {
-				expectIs(t, "the code of "+word+" on the page", code, fmt.Sprint(want))
+			if !strings.Contains(word, " ") {
+				expectIs(t, "the code of "+word+" on the page", code, fmt.Sprint(verdict(word).exitCode()))
 			}
 		}
 	}

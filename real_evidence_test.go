@@ -55,7 +55,7 @@ func TestRealClientDay(t *testing.T) {
 		expectNotIn(t, "what the agent read", told, "--no-verify")
 		expectIs(t, "the remote's", box.gitIn(box.work, "git -C ../remote rev-parse topic"), box.gitIn(box.work, "git rev-parse HEAD~1"))
 
-		expectEnd(t, "ccc verdict", box.run(20*time.Second, "", "ccc", "verdict"), 0, "allow\n", "Review 1/10: approved just now; nothing has changed since")
+		expectEnd(t, "ccc verdict", box.run(20*time.Second, "", "ccc", "verdict"), 0, "allow\n", " ago · nothing has changed since")
 		if pushed := box.run(60*time.Second, "", "git", "push", "origin", "topic"); pushed.code != 0 {
 			t.Errorf("the user's push: %+v", pushed)
 		}

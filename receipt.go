@@ -19,6 +19,18 @@ func (r review) verdictName() string {
 	return cmp.Or(say(verdictNames[string(r.Verdict)]), string(r.Verdict)) // a timeline may hold any word
 }
 
+// result is that word and its time: how long ago, or how long the review has run.
+func (r review) result() string {
+	word := oneLine(r.verdictName())
+	switch {
+	case r.Verdict != verdictReviewing:
+		return say(resultAndTime, word, age(r.lastTime()))
+	case r.Iteration > 0:
+		word += " " + r.reviewNumber()
+	}
+	return joined(word, age(r.Begun))
+}
+
 func verdictColour(v verdict) string {
 	return map[verdict]string{
 		verdictBlock: yellow, verdictAllow: green, verdictFailed: red, verdictLimit: red}[v]
@@ -176,7 +188,7 @@ func (r review) isAnswered() bool { return r.Verdict == verdictAllow || r.Verdic
 func (r review) verdictBasis() string {
 	hasCommand := slices.ContainsFunc(r.did.Tools, isCommand)
 	switch {
-	case !r.isAnswered(), r.did.Tools == nil: // not recorded
+	case !r.isAnswered(), len(r.did.Runs) > 0, r.did.Tools == nil: // not recorded
 		return ""
 	case r.NoCopy != "" && hasCommand: // which the user's rules allowed, on the files themselves
 		return say(receiptLacksCopy, say(receiptNoCopy))
@@ -215,11 +227,7 @@ func (r review) receipt() string {
 	if more := len(r.did.Runs) - len(chosen); more > 0 {
 		parts = append(parts, count(more, moreRuns))
 	}
-	if len(r.did.Runs) == 0 {
-		parts = append(parts, r.verdictBasis())
-	}
-	parts = append(parts, r.withoutVerdict())
-	return joined(parts...)
+	return joined(append(parts, r.verdictBasis(), r.withoutVerdict())...)
 }
 
 // runResult is what a run gave: its exit code, or where that is 0 the last line that it printed.

@@ -26,7 +26,7 @@ func reviewNow(c *invocation, d dirs) (err error) {
 			"the user can call this in a terminal of their own")
 	}
 	r := newReview(eventReview) // what is said from here on is none of it
-	stored, talk, err := storedSessionOf(c, d)
+	stored, talk, err := storedSessionOf(strings.Join(c.operands, ""), d)
 	if err != nil {
 		return failure{code: 2, err: fmt.Errorf("review: %w", err)}
 	}
@@ -83,7 +83,7 @@ func (s *supervision) subjectByHand(talk conversation, here string) subject {
 
 // announce prints which session is reviewed, and whether its agent seems to be at work.
 func (s *supervision) announce(stored storedSession, of subject) {
-	what := clip(firstLine(of.newest().words), 100)
+	what := clip(oneLine(of.newest().words), 100)
 	tree := printable(pathFrom("", s.place.root))
 	short := shortID(stored.id)
 	s.print(say(reviewingByHand, short, clock(stored.written), tree, what, short))

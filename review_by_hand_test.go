@@ -36,11 +36,7 @@ func TestByHandSession(t *testing.T) {
 	stored("ac-elsewhere", "/elsewhere", "far away", 0)
 	expect := func(word, dir, want string) {
 		t.Helper()
-		c := &invocation{}
-		if word != "" {
-			c.operands = []string{word}
-		}
-		found, talk, err := storedSessionOf(c, dirs{claude: claude, here: filepath.Join(here, dir)})
+		found, talk, err := storedSessionOf(word, dirs{claude: claude, here: filepath.Join(here, dir)})
 		if err != nil {
 			found.id = err.Error()
 		} else if found.id += " in " + filepath.Base(filepath.Dir(found.path)); talk.newest().words == "" {
@@ -54,13 +50,13 @@ func TestByHandSession(t *testing.T) {
 	expect("", "sub", "aa-new")
 	expect("aa-o", "", "aa-old")
 	expect("ac", "", "ac-elsewhere")
-	expect("aa", "", `which of the sessions beginning with "aa"? Name one: aa-new aa-old`)
+	expect("aa", "", `"aa" is the beginning of 2 sessions: aa-new, aa-old`)
 	stored("../copied/aa-new", here, "fix it there", time.Minute)
 	stored("../copied/aa-old", here, "fix that", 4*time.Hour)
 	expect("aa-new", "", "aa-new in copied")
 	expect("aa-old", "", "aa-old in x")
-	expect("aa", "", `which of the sessions beginning with "aa"? Name one: aa-new aa-old`)
-	expect("ab", "", `no session of Claude Code's beginning with "ab" holds a request`)
+	expect("aa", "", `"aa" is the beginning of 2 sessions: aa-new, aa-old`)
+	expect("ab", "", `no session of Claude Code's ab-silent holds a request`)
 	expect("", "../none", "no session of Claude Code's of this project")
 	// An older transcript is not opened: of one that nobody writes to, that would not end.
 	unopened := filepath.Join(claude, "projects/x/aa-unopened.jsonl")
@@ -68,7 +64,7 @@ func TestByHandSession(t *testing.T) {
 	check(t, os.Chtimes(unopened, time.Time{}, ago(3*time.Hour)))
 	chosen := make(chan string)
 	go func() {
-		found, _, _ := storedSessionOf(&invocation{}, dirs{claude: claude, here: here})
+		found, _, _ := storedSessionOf("", dirs{claude: claude, here: here})
 		chosen <- found.id
 	}()
 	select {
@@ -222,12 +218,12 @@ func TestByHandSays(t *testing.T) {
 	}
 	talk(userLine("1", "", "do it\nall"))
 	got := review(0)
-	expectIn(t, "of an agent at work", got.stderr, "[SUPERVISOR] Reviewing session "+testSession[:8]+" (", box.work+"): do it …\n", "ccc log -f "+testSession[:8], stillWorking.en)
+	expectIn(t, "of an agent at work", got.stderr, "[SUPERVISOR] Reviewing session "+testSession[:8]+" (", box.work+"): do it all\n", "ccc log -f "+testSession[:8], stillWorking.en)
 	talk(userLine("1", "", "do it\nall"), strings.Replace(agentLine("2", "1", ""), `{"type":"text","text":""}`, `{"type":"tool_use","id":"t1","name":"Bash","input":{}}`, 1))
 	expectIn(t, "while a tool runs", review(0).stderr, stillWorking.en)
 	talk(userLine("1", "", "do it\nall"), agentLine("2", "1", "done"))
 	expectNotIn(t, "of one that has ended", review(0).stderr, stillWorking.en)
-	expectIn(t, "of nobody", review(2, "ffff").stderr, `ccc: review: no session of Claude Code's beginning with "ffff" holds a request`)
+	expectIn(t, "of nobody", review(2, "ffff").stderr, `ccc: review: no session "ffff"`)
 	box.write(".claude/ccc.json", 0o600, `{"providers":{"b":{}}}`)
 	expectIn(t, "an unknown provider", review(2, "--provider", "c").stderr, `"c" is no provider of this file (it has b)`)
 	// The settings that count are those of the session's project, wherever it is called.
@@ -313,7 +309,7 @@ func TestByHandClosed(t *testing.T) {
 	box.stop(fmt.Sprintf(`"transcript_path":%q,"last_assistant_message":"done"`, box.home+"/"+name))
 	write(first, done, userLine("3", "2", "and now?"), agentLine("4", "3", "well"))
 	expectIs(t, "the exit code", box.run(30*time.Second, "", "ccc", "review", testSession).code, 0)
-	expectIn(t, "the request", box.read("../fake/reviewer-2.stdin"), "\n[1] "+say(remarkPassed, clock(now()))+" do it\n\n[2] and now?\n")
+	expectIn(t, "the request", box.read("../fake/reviewer-2.stdin"), "\n[1] "+say(remarkPassed, clock(endsOf(box.timeline(testSession))[0].Ended))+" do it\n\n[2] and now?\n")
 }
 
 // ccc review of a session that ran without ccc.

@@ -189,16 +189,6 @@ func isCommand(call string) bool { return strings.HasPrefix(call, "Bash(") }
 var tryCall = lazyRegexp(
 	`^Bash\(((cd|timeout) \S+ +(&& +)?)*(\S*/ccc[^/\s]*|'[^']*/ccc[^/']*') +try +(--timeout \S+ +)?`)
 
-// unrecorded returns the calls of ccc try for which no run was recorded.
-func (d *steps) unrecorded() (calls []string) {
-	for _, tool := range d.Tools {
-		if tryCall().MatchString(tool) {
-			calls = append(calls, tool)
-		}
-	}
-	return calls[min(len(d.Runs), len(calls)):]
-}
-
 // doing returns a call, or the command that the call runs, without ccc try.
 func doing(call string) string {
 	command, isCommand := strings.CutPrefix(call, "Bash(")

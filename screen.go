@@ -50,27 +50,9 @@ func unbroken(command string) string {
 	return strings.ReplaceAll(printable(strings.TrimSpace(command)), "\n", " ⏎ ")
 }
 
-// lastCharacters returns the last characters of text, at most so many, behind an ellipsis if it is cut.
-func lastCharacters(text string, most int) string {
-	runes := []rune(text)
-	if len(runes) <= most {
-		return text
-	}
-	return "… " + string(runes[len(runes)-most:])
-}
-
 // joined joins the parts that are not empty to one line.
 func joined(parts ...string) string {
 	return strings.Join(slices.DeleteFunc(parts, func(part string) bool { return part == "" }), " · ")
-}
-
-// firstLine returns the first line of text, with an ellipsis if there are more.
-func firstLine(text string) string {
-	first, _, more := strings.Cut(strings.TrimSpace(text), "\n")
-	if more {
-		first += " …"
-	}
-	return oneLine(first)
 }
 
 // shellQuote quotes word for a POSIX shell, if it has to be quoted.
@@ -119,9 +101,9 @@ func dollars(usd float64) string {
 func clock(t time.Time) string {
 	t = t.Local()
 	if t.Format(time.DateOnly) == time.Now().Format(time.DateOnly) {
-		return t.Format("15:04")
+		return t.Format(time.TimeOnly)
 	}
-	return t.Format("2006-01-02 15:04")
+	return t.Format(time.DateTime)
 }
 
 // grouped writes n with commas, such as 1,234,567.

@@ -139,9 +139,6 @@ func TestScreenTexts(t *testing.T) {
 		{"clip wide, one less", clip("中文字", 5), "中文…"},
 		{"clip wide, two less", clip("中文字", 4), "中…"},
 		{"clip to nothing", clip("中文字", 1), "…"},
-		{"the last as they are", lastCharacters("中文字", 3), "中文字"},
-		{"the last", lastCharacters("中文字", 2), "… 文字"},
-		{"the last of none", lastCharacters("", 0), ""},
 		{"a middle no longer than its mark", cutMiddle(strings.Repeat("字", 106), 6), strings.Repeat("字", 106)},
 		{"the middle", cutMiddle("中文字"+strings.Repeat("a", 101)+"bcd", 6), "中文字\n……（省略 101 个字符）……\nbcd"},
 		{"the middle, odd", cutMiddle("ab"+strings.Repeat("c", 102)+"fg", 5), "ab\n……（省略 102 个字符）……\nfg"},
@@ -149,8 +146,6 @@ func TestScreenTexts(t *testing.T) {
 		{"one line more", cutLines("1\n2\n3\n4\n5", 2, 2), "1\n2\n3\n4\n5"},
 		{"two lines more", cutLines("1\n2\n3\n4\n5\n6", 2, 2), "1\n2\n……（省略 2 行）……\n5\n6"},
 		{"the last lines", cutLines("1\n2\n3", 0, 1), "……（省略 2 行）……\n3"},
-		{"the first line", firstLine(" \n one \t two\n"), "one two"},
-		{"the first line of two", firstLine("one\ntwo"), "one …"},
 		{"one line", oneLine(" a\t\nb \x1b "), "a b ␛"},
 		{"a command", unbroken("\na  b\n\tc\n"), "a  b ⏎ \tc"},
 		{"control characters", printable("\x00\x1f\x7f\u0085\u200b\ta\n\u200d\u200c"), "␀␟␡��\ta\n\u200d\u200c"},
@@ -176,24 +171,24 @@ func TestScreenTexts(t *testing.T) {
 	day := time.Now().Local()
 	noon := time.Date(day.Year(), day.Month(), day.Day(), 12, 34, 0, 0, time.Local)
 	if day.Format(time.DateOnly) == time.Now().Format(time.DateOnly) { // else it was midnight
-		expectIs(t, "today", clock(noon), "12:34")
+		expectIs(t, "today", clock(noon), "12:34:00")
 	}
 	alone(t)
 	zone := time.Local
 	time.Local = time.FixedZone("east", 8*3600)
 	t.Cleanup(func() { time.Local = zone })
-	expectIs(t, "in the user's zone", clock(time.Date(2026, 1, 1, 20, 30, 0, 0, time.UTC)), "2026-01-02 04:30")
+	expectIs(t, "in the user's zone", clock(time.Date(2026, 1, 1, 20, 30, 0, 0, time.UTC)), "2026-01-02 04:30:00")
 	path := filepath.Join(t.TempDir(), "out")
 	file, err := os.Create(path)
 	check(t, err)
 	defer file.Close()
-	s := newPage(newScreen(file)).newStory(stateDir("/s").session("x"))
-	s.writeTitle(time.Date(2026, 1, 1, 20, 30, 0, 0, time.UTC), "what", "")
+	s := (&page{screen: newScreen(file)}).newStory(stateDir("/s").session("x"))
+	s.writeTitle(time.Date(2026, 1, 1, 20, 30, 0, 0, time.UTC), "", "what", "")
 	check(t, s.Flush())
 	text, err := os.ReadFile(path)
 	check(t, err)
-	expectIn(t, "the log", string(text), "── 2026-01-02 ──\n", "\n04:30:00 what\n")
-	expectIs(t, "another day", clock(time.Date(2026, 1, 2, 3, 4, 0, 0, time.Local)), "2026-01-02 03:04")
+	expectIn(t, "the log", string(text), "\n2026-01-02 04:30:00 what\n")
+	expectIs(t, "another day", clock(time.Date(2026, 1, 2, 3, 4, 0, 0, time.Local)), "2026-01-02 03:04:00")
 }
 
 // A block stands to the right of its lead, the item of a list under its first word; a terminal's colours are those of the verdicts.

@@ -3,10 +3,12 @@ package main
 // The state directory: which files are in it, the log, and what is removed after a time.
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -102,21 +104,26 @@ func validSession(id string) bool {
 
 func (d stateDir) create() error { return os.MkdirAll(string(d), 0o700) }
 
-// sessions returns the ids of the sessions that have a state or a timeline here, sorted.
+// sessions returns the ids of the sessions that have a state or a timeline here, the one that was written last
+// first.
 func (d stateDir) sessions() (ids []string, err error) {
 	paths, _, err := d.owned()
+	written := map[string]time.Time{}
 	for _, path := range paths {
-		id, isOurs := strings.CutPrefix(filepath.Base(path), "supervisor-")
-		name, isState := strings.CutSuffix(id, ".json")
+		name, isSession := strings.CutPrefix(filepath.Base(path), "supervisor-")
+		id, isState := strings.CutSuffix(name, ".json")
 		if !isState {
-			name, isState = strings.CutSuffix(id, "-events.jsonl")
+			id, isState = strings.CutSuffix(name, "-events.jsonl")
 		}
-		if isOurs && isState && validSession(name) && !slices.Contains(ids, name) {
-			ids = append(ids, name)
+		info, err := os.Stat(path)
+		if isSession && isState && validSession(id) && err == nil && info.ModTime().After(written[id]) {
+			written[id] = info.ModTime()
 		}
 	}
-	slices.Sort(ids)
-	return ids, err
+	newestFirst := func(a, b string) int {
+		return cmp.Or(written[b].Compare(written[a]), strings.Compare(a, b))
+	}
+	return slices.SortedFunc(maps.Keys(written), newestFirst), err
 }
 
 // log adds a line to hook-invocation.log; pairs are keys and values by turns. Prompts and values of variables

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -225,14 +226,14 @@ func TestStateOwner(t *testing.T) {
 		}
 		ids, err := s.sessions()
 		check(t, err)
-		expectIs(t, "the sessions", strings.Join(ids, " "), step.ids)
+		expectIs(t, "the sessions", strings.Join(slices.Sorted(slices.Values(ids)), " "), step.ids)
 		for pair := range strings.FieldsSeq(step.found) {
 			word, want, _ := strings.Cut(pair, "=")
-			id, err := s.findSession(word)
+			id, err := named(word, ids)
 			if err != nil {
 				f := failureOf(err)
-				expectIs(t, word+": the code and the hint", fmt.Sprint(f.code, f.hint), "2"+sessionHint)
-				id = map[string]string{fmt.Sprintf("no session %q", word): "none", fmt.Sprintf("%q is the beginning of 2 sessions", word): "2"}[f.err.Error()]
+				expectIs(t, word+": the code and the hint", fmt.Sprint(f.code, f.hint), "2name one, as ccc status lists them")
+				id = map[string]string{fmt.Sprintf("no session %q", word): "none", fmt.Sprintf("%q is the beginning of 2 sessions", word): "2"}[strings.Split(f.err.Error(), ": ")[0]]
 			}
 			expectIs(t, "the session "+word, id, want)
 		}
@@ -245,7 +246,7 @@ func TestStateOwner(t *testing.T) {
 	if _, err := file.sessions(); err == nil {
 		t.Error("a file in the place of the directory is told by nobody")
 	}
-	if _, err := file.findSession("a"); err == nil || failureOf(err).code != 1 {
+	if _, err := (dirs{state: file}).sessionsMeant([]string{"a"}, nil, 1); err == nil || failureOf(err).code != 1 {
 		t.Errorf("nor where a session is looked for: %v", err)
 	}
 	if _, _, err := file.owned(); err == nil {
@@ -550,7 +551,7 @@ func TestOrderOfLines(t *testing.T) {
 		"' | CCC_SUPERVISOR_HOOK= ccc supervisor-hook"), decides(false, "add tests")})
 	box.submit("fix it")
 	box.stop("")
-	expectIn(t, "status", box.ccc("status"), " sent back just now ")
+	expectIn(t, "status", box.ccc("status"), " sent back ")
 	box = newHookBox(t)
 	box.repository()
 	box.submit("fix it")

@@ -18,27 +18,33 @@ const statusRows = 20
 
 // showStatus is ccc status [--json].
 func showStatus(c *invocation, d dirs) error {
-	sessions, err := summarizeAll(d, nil)
+	ids, err := d.state.sessions()
 	if err != nil {
 		return err
 	}
-	s := newScreen(os.Stdout)
+	config, _ := loadConfig(d) // a broken one is no reason not to show the rest
+	s, sessions := newScreen(os.Stdout), []summary{}
+	for _, id := range ids {
+		if len(sessions) == statusRows && !c.has("--json") {
+			break
+		}
+		known := summarize(d.state.session(id), config)
+		if reportError(os.Stderr, known.err); known.err != nil || !known.UpdatedAt.IsZero() {
+			sessions = append(sessions, known)
+		}
+	}
 	switch {
 	case c.has("--json"):
 		s.Write(append(encodeJSON(sessions), '\n'))
 	case len(sessions) == 0:
 		s.writeNothingIn(d.here, 0)
 	default:
-		showTable(s, sessions[:min(statusRows, len(sessions))])
+		showTable(s, sessions)
 	}
-	err = s.Flush()
-	if config, _ := loadConfig(d); !c.has("--json") {
+	if !c.has("--json") {
 		fmt.Fprint(os.Stderr, config.englishOffer(d))
 	}
-	for _, session := range sessions {
-		reportError(os.Stderr, session.err)
-	}
-	return err
+	return s.Flush()
 }
 
 // writeNothingIn writes that no session is of the directory, and how many there are elsewhere.
@@ -72,24 +78,6 @@ type summary struct {
 	err       error      // what of it can't be read
 }
 
-// summarizeAll returns the sessions, newest first, without those in seen.
-func summarizeAll(d dirs, seen map[string]bool) ([]summary, error) {
-	ids, err := d.state.sessions()
-	config, _ := loadConfig(d) // a broken one is no reason not to show the rest
-	all := []summary{}
-	for _, id := range ids {
-		if seen[id] {
-			continue
-		}
-		s := summarize(d.state.session(id), config)
-		if s.err != nil || !s.UpdatedAt.IsZero() {
-			all = append(all, s)
-		}
-	}
-	slices.SortStableFunc(all, func(a, b summary) int { return b.UpdatedAt.Compare(a.UpdatedAt) })
-	return all, err
-}
-
 // summarize reads a session's state and timeline. What can't be read is missing, and err is why.
 func summarize(known sessionFiles, config *configuration) summary {
 	state, stateErr := known.readState()
@@ -115,18 +103,12 @@ func summarize(known sessionFiles, config *configuration) summary {
 			s.Reviews++
 		}
 	}
-	s.Request = clip(firstLine(redact(h.newestRequest())), 100)
+	s.Request = clip(oneLine(redact(h.newestRequest())), 100)
 	s.CostUSD = math.Round(s.CostUSD*1e6) / 1e6
 	if last := h.result(); last != nil {
 		at := last.lastTime()
-		s.Verdict, s.Observed, s.VerdictAt = last.Verdict, last.Observed, &at
-		s.result = say(resultAndTime, oneLine(last.verdictName()), howLongAgo(at))
+		s.Verdict, s.Observed, s.VerdictAt, s.result = last.Verdict, last.Observed, &at, last.result()
 		if s.Verdict == verdictReviewing {
-			number := ""
-			if last.Iteration > 0 {
-				number = " " + last.reviewNumber()
-			}
-			s.result = joined(last.verdictName()+number, runningSince(at))
 			s.Doing = doing(redact(last.did.current))
 		}
 	}

@@ -39,6 +39,7 @@ func statusBox(t *testing.T, columns int) *sandbox {
 	box := newShowBox(t, columns)
 	state := func(session string, count int, members string) {
 		box.write(".claude/ccc/supervisor-"+session+".json", 0o600, stateText(session, count, members))
+		check(t, os.Chtimes(box.stateDir().session(session).stateFile(), time.Time{}, ago(100*time.Hour)))
 	}
 	review := func(at time.Time, project string, verdict verdict, cost float64) entry {
 		return ended(review{Ended: at, Iteration: 1, Limit: 20, outcome: outcome{Verdict: verdict, CostUSD: cost}}).in(project)
@@ -173,7 +174,7 @@ func TestStatusReviewing(t *testing.T) {
 	box.timelineOf(testSession, records...)
 	expect := func(doing string) {
 		t.Helper()
-		row := `(?s)^Session .*\n.*  2/10     reviewing 2/10 · \d\ds  -     /.*  mend it …\n$`
+		row := `(?s)^Session .*\n.*  2/10     reviewing 2/10 · \d\ds  -     /.*  mend it all\n$`
 		if got := box.ccc("status"); !regexp.MustCompile(row).MatchString(got) {
 			t.Errorf("status %s, want %s", got, row)
 		}
@@ -263,12 +264,12 @@ func TestSummarize(t *testing.T) {
 	expectIs(t, "the verdict in words", s.result, "通过（1 小时前）")
 	check(t, s.err)
 	s = add("one", prompted("of the\nuser"))
-	expectIs(t, "behind a prompt, the request", s.Request, "of the …")
+	expectIs(t, "behind a prompt, the request", s.Request, "of the user")
 	expectIs(t, "behind a prompt, the verdict", s.Verdict, "")
 	expectIs(t, "behind a prompt, the verdict has a time", s.VerdictAt != nil, false)
 	expectIs(t, "a short id", shortID("abcdefghi")+shortID("abc"), "abcdefghabc")
-	for age, want := range map[time.Duration]string{-time.Hour: "0 秒", 12900 * time.Millisecond: "12 秒", time.Minute: "1 分 0", 3 * time.Hour: "180 分 0"} {
-		expectPrefix(t, fmt.Sprint("it runs for ", age), runningSince(time.Now().Add(-age)), want)
+	for passed, want := range map[time.Duration]string{-time.Hour: "0 秒", 12900 * time.Millisecond: "12 秒", time.Minute: "1 分钟", 59 * time.Minute: "59 分钟", 3 * time.Hour: "3 小时", 47 * time.Hour: "1 天"} {
+		expectIs(t, passed, age(time.Now().Add(-passed)), want)
 	}
 }
 

@@ -5,6 +5,8 @@ package main
 
 import (
 	_ "embed"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -16,27 +18,18 @@ func duration(seconds float64) string {
 	return say(inMinutes, int(seconds)/60, int(seconds)%60)
 }
 
-// howLongAgo writes how long ago that was, in whole minutes, hours or days.
-func howLongAgo(at time.Time) string {
-	switch passed := time.Since(at); {
-	case passed < time.Minute: // a clock may be set back
-		return say(justNow)
+// age writes how long ago that was, in its largest unit.
+func age(of time.Time) string {
+	switch passed := max(0, time.Since(of)); { // a clock may be set back
+	case passed < time.Minute:
+		return say(secondsOld, int(passed/time.Second))
 	case passed < time.Hour:
-		return say(minutesAgo, int(passed/time.Minute))
+		return say(minutesOld, int(passed/time.Minute))
 	case passed < 24*time.Hour:
-		return say(hoursAgo, int(passed/time.Hour))
+		return say(hoursOld, int(passed/time.Hour))
 	default:
-		return say(daysAgo, int(passed/(24*time.Hour)))
+		return say(daysOld, int(passed/(24*time.Hour)))
 	}
-}
-
-// runningSince writes for how long a review has run that began then, in whole seconds.
-func runningSince(begun time.Time) string {
-	passed := max(0, time.Since(begun)).Truncate(time.Second)
-	if passed < time.Minute {
-		return say(runningFor, int(passed.Seconds()))
-	}
-	return duration(passed.Seconds())
 }
 
 // cutMiddle replaces the middle of a text that is clearly longer than keep characters by a line that counts
@@ -52,12 +45,27 @@ func cutMiddle(text string, keep int) string {
 	return string(runes[:half]) + "\n" + missing + "\n" + string(runes[len(runes)-half:])
 }
 
+// cutLines leaves out the lines between the first and the last of text, so many of each.
+func cutLines(text string, first, last int) string {
+	lines := strings.Split(text, "\n")
+	missing := len(lines) - first - last
+	if missing <= 1 {
+		return text
+	}
+	kept := append(slices.Clone(lines[:first]), say(leftOut, count(missing, linesCounted)))
+	return strings.Join(append(kept, lines[len(lines)-last:]...), "\n")
+}
+
 // Figures and parts of other texts.
 var (
 	reviews    = words{"次", "review"}
 	characters = words{"个字符", "character"}
 	inSeconds  = words{"%.1f 秒", "%.1fs"}
 	inMinutes  = words{"%d 分 %02d 秒", "%dm%02ds"}
+	secondsOld = words{"%d 秒", "%ds"}
+	minutesOld = words{"%d 分钟", "%dm"}
+	hoursOld   = words{"%d 小时", "%dh"}
+	daysOld    = words{"%d 天", "%dd"}
 	leftOut    = words{"……（省略 %s）……", "... (%s left out) ..."}
 	listComma  = words{"、", ", "}
 )
@@ -252,15 +260,10 @@ var (
 	}
 	wouldBeSentBack = words{"会被退回", "would be sent back"} // where it is observed
 	withReason      = words{"%s（%s）", "%s (%s)"}          // verdict or session, why
-	runningFor      = words{"%d 秒", "%ds"}
-	justNow         = words{"刚刚", "just now"}
-	minutesAgo      = words{"%d 分钟前", "%dm ago"}
-	hoursAgo        = words{"%d 小时前", "%dh ago"}
-	daysAgo         = words{"%d 天前", "%dd ago"}
 	readingFile     = words{"查看 %s", "reading %s"}
 	searchingFor    = words{"搜索 %s", "searching for %s"}
-	resultAndTime   = words{"%s（%s）", "%s %s"}   // verdict, when
-	supervisedLast  = words{"上次：%s", "last: %s"} // that
+	resultAndTime   = words{"%s（%s前）", "%s %s ago"} // verdict, age
+	supervisedLast  = words{"上次：%s", "last: %s"}    // that
 )
 
 // A session in full: ccc log.
@@ -268,7 +271,6 @@ var (
 	waitingForFirst = words{"等待第一个会话……", "Waiting for the first session..."}
 	sessionTitle    = words{"会话 %s", "Session %s"}
 	newestHere      = words{"当前项目最新的会话", "the newest of this project"}
-	anotherHere     = words{"当前项目的另一个会话", "another of this project"}
 	titleUser       = words{"用户", "User"}
 	modeSwitched    = map[mode]words{
 		modeOn: {"监督已打开", "Supervision switched on"}, modeOff: {"监督已关闭", "Supervision switched off"},
@@ -279,8 +281,7 @@ var (
 	agentsCache       = words{"提示缓存：沿用 Agent 的", "prompt cache: the agent's"}
 	agentsCacheMissed = words{"提示缓存：Agent 的没有命中，之后的审查不再用它",
 		"prompt cache: the agent's did not serve, so no later review asks with it"}
-	builtinPrompt  = words{"内置的审查提示词", "the built-in prompt"}
-	underWay       = words{"进行中……", "under way..."}
+	reviewBegins   = words{"开始", "begins"} // its title comes before
 	withoutVerdict = words{"审查者没有给出判定，它说的话当作反馈",
 		"the reviewer gave no verdict: what it said is the feedback"}
 	unreadableVerdict = words{"审查者没有给出能读取的判定，反馈是默认的",
@@ -300,7 +301,6 @@ var (
 	leadSaid     = words{"Agent", "agent"}
 	leadAsks     = words{"提问", "asks"}
 	leadBasis    = words{"提示词", "prompt"}
-	leadTools    = words{"未记录", "called"}
 	leadRan      = words{"实测", "ran"}
 	leadNoCopy   = words{"不能实测", "no copy"}
 	leadRefused  = words{"不许运行", "refused"}
@@ -364,21 +364,19 @@ var (
 
 // ccc verdict, and what has become of the files since an approval.
 var (
-	// which review, its verdict, how long ago, and one of the next five, the feedback or the error
-	verdictHead    = words{"%s：%s（%s）；%s", "%s: %s %s; %s"}
+	// Behind which review it was and its verdict one of the next five, the feedback or the error.
 	nothingChanged = words{"之后没有改动", "nothing has changed since"}
 	changedSince   = words{"之后有改动：%s", "changed since: %s"}
 	notCompared    = words{"之后有没有改动无从得知：%s", "whether anything has changed since can't be told: %s"}
 	verdictAlone   = words{"%s，只看判定本身，到下一条消息为止", "%s, so the verdict alone counts, until the next prompt"}
 	approvedBut    = words{"通过了，但%s", "approved, but %s"}
 
-	reviewRuns   = words{"%s 正在进行，已 %s", "%s has been running for %s"}
 	newerRequest = words{"之后用户又有新的要求，还没有审查过。", "A newer request has not been judged yet."}
 	newFromMain  = words{"与远程主分支上的内容相同、不在通过的改动里，不算：%s",
 		"As on the remote's main branch, and no part of what was approved, so it does not count: %s"}
 	approvedBefore = words{"%s；上次通过之后没有改动", "%s; nothing has changed since the last approval"}
-	stillOpen      = words{"会话 %s 在这里退回的工作还没有通过（%s）",
-		"work of session %s that was sent back here has not been approved (%s)"}
+	stillOpen      = words{"会话 %s 在这里退回的工作还没有通过（%s前）",
+		"work of session %s that was sent back here has not been approved (%s ago)"}
 	reviewNotFound = words{"会话 %s 的记录里没有它最后一次审查", "the timeline of session %s lacks its last review"}
 	newUntracked   = words{"审查时还没有、git 也没有跟踪的新文件（不会被推送）：%s",
 		"New since, and not tracked by git (no push holds them): %s"}

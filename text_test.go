@@ -178,11 +178,11 @@ func TestWordsByLine(t *testing.T) {
 
 func TestWordsFilledIn(t *testing.T) {
 	for language, want := range map[string]string{
-		english: "1d ago, 1 review, 2 reviews, 3m05s, 41.2s, a\n... (101 characters left out) ...\nc",
-		chinese: "1 天前, 1 次, 2 次, 3 分 05 秒, 41.2 秒, a\n……（省略 101 个字符）……\nc",
+		english: "1d, 1 review, 2 reviews, 3m05s, 41.2s, a\n... (101 characters left out) ...\nc",
+		chinese: "1 天, 1 次, 2 次, 3 分 05 秒, 41.2 秒, a\n……（省略 101 个字符）……\nc",
 	} {
 		speakIn(t, language)
-		got := strings.Join([]string{say(daysAgo, 1), count(1, reviews), count(2, reviews), duration(185.4), duration(41.237), cutMiddle("a"+strings.Repeat("b", 101)+"c", 2)}, ", ")
+		got := strings.Join([]string{age(now().Add(-25 * time.Hour)), count(1, reviews), count(2, reviews), duration(185.4), duration(41.237), cutMiddle("a"+strings.Repeat("b", 101)+"c", 2)}, ", ")
 		expectIs(t, language, got, want)
 	}
 }
@@ -259,7 +259,7 @@ func TestLanguageOfSession(t *testing.T) {
 	for _, text := range []words{announcement, announcedOn, introduction, introducedProvider, introducedLog, hookBegun, reviewing, finished, unfinished, limitSkipped,
 		defaultFeedback, feedbackCut, leftOut, leftToUser, reviewFailed, questionAnswered, reviewersAnswer, limitStop, defaultPrompt, commandFile, schemaFeedback,
 		verdictForm, opening, sectionNoCopy, sectionQuestion, sectionTasks, sectionReview, modeIs, modeUnclear, switchedOn, switchedOff, switchedToObserve, supervisedLast,
-		noSessionYet, waitingForFirst, newestHere, underWay, titleQuestion} {
+		noSessionYet, waitingForFirst, newestHere, reviewBegins, titleQuestion} {
 		for language, all := range written {
 			part := "" // the longest that is written as it stands here, whatever is filled in
 			for _, fixed := range regexp.MustCompile(`%(\[\d\])?[a-z]|[\n"]`).Split(text.in(language), -1) {

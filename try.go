@@ -94,28 +94,24 @@ func try(c *invocation) error {
 		}
 		ended.err = errors.New(trySubcommand + ": " + ran.Error)
 	}
-	ran.Command, ran.Error = redact(ran.Command), redact(ran.Error)
-	ran.Output = lastBytes(redact(ran.Output), 2000)
-	if err := recordRun(ran, c.env); err != nil {
-		fmt.Fprintln(os.Stderr, "ccc: try: recording the run:", printable(redact(err.Error())))
-	}
+	recordRun(ran, c.env)
 	return ended
 }
 
-// recordRun appends a run to the timeline of the review that it belongs to, if there is one.
-func recordRun(ran step, env environ) error {
+// recordRun appends a run to the timeline of the review that it belongs to, if there is one. A call that was
+// wrong is one, too: with exit code 2 and that error.
+func recordRun(ran step, env environ) {
 	session, review := filepath.Split(env.get(tryVariable))
 	if review == "" {
-		return nil
+		return
 	}
-	ran.Review = review
+	ran.Review, ran.Command, ran.Error = review, redact(ran.Command), redact(ran.Error)
+	printed := redact(ran.Output)
+	ran.Output = strings.ToValidUTF8(printed[max(0, len(printed)-2000):], "")
 	dir, id := filepath.Split(filepath.Clean(session))
-	return stateDir(dir).session(id).append(entry{Step: &ran})
-}
-
-// lastBytes returns the end of text, at most so many bytes of it.
-func lastBytes(text string, most int) string {
-	return strings.ToValidUTF8(text[max(0, len(text)-most):], "")
+	if err := stateDir(dir).session(id).append(entry{Step: &ran}); err != nil {
+		fmt.Fprintln(os.Stderr, "ccc: try: recording the run:", printable(redact(err.Error())))
+	}
 }
 
 // Errors of ccc try begin so; views have these words in the reader's language.

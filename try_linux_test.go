@@ -965,7 +965,7 @@ func TestTryNoCopy(t *testing.T) {
 		t.Errorf("doctor: %+v", got)
 	}
 	fix = strings.TrimSpace(fix) // "" where none is known
-	expectIn(t, "ccc log", box.ccc("log"), fix)
+	expectIn(t, "ccc log", box.ccc("log"), "（ccc doctor）")
 	request := box.read("../fake/reviewer-1.stdin")
 	expectIs(t, "the request has the command for the user", fix != "" && strings.Contains(request, fix), false)
 }

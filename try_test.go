@@ -202,7 +202,7 @@ func TestTryFollowed(t *testing.T) {
 	end(syscall.SIGTERM)
 	endLate(syscall.SIGTERM)
 	for _, got := range []string{output(), late()} {
-		if strings.Count(got, "    实测：") != 1 || strings.Count(got, "进行中") != 1 {
+		if strings.Count(got, "    实测：") != 1 || strings.Count(got, "审查 1/10：开始") != 1 {
 			t.Errorf("got %s", got)
 		}
 	}
@@ -228,11 +228,33 @@ func TestTryKernels(t *testing.T) {
 	}
 }
 
-// The end of an output that begins in the middle of a character has no part of it.
-func TestLastBytes(t *testing.T) {
-	for most, want := range map[int]string{0: "", 1: "z", 3: "z", 4: "长z", 9: "a长z"} {
-		expectIs(t, most, lastBytes("a长z", most), want)
-	}
+// Of a long output the last 2,000 bytes are recorded, and no part of a character.
+func TestRunOutput(t *testing.T) {
+	d := stateDir(t.TempDir())
+	recordRun(step{Kind: stepRun, Output: "start" + strings.Repeat("长", 1000)}, []string{tryVariable + "=" + d.file("s/r")})
+	text, err := os.ReadFile(d.session("s").timelineFile())
+	check(t, err)
+	e, _ := parseEntry(text)
+	expectIs(t, "what is recorded", e.Step.Review+e.Step.Output, "r"+strings.Repeat("长", 666))
+}
+
+// A call of ccc try that is wrong is recorded as one that was made, beside one that was right.
+func TestTryMisused(t *testing.T) {
+	box := newShowBox(t, 200)
+	needCopy(t, box)
+	try := tryCommand()
+	box.reviews(fakeReview{
+		calls("Bash", string(encodeJSON(map[string]string{"command": try + " --timeout x 'make lint'"})), ""),
+		calls("Bash", string(encodeJSON(map[string]string{"command": try + " 'echo tested'"})), ""),
+		runs(try + ` --timeout x 'make lint'; ` + try + ` 'echo tested'; ` + try + ` --bogus make; ` + try),
+		decides(false, "not yet")})
+	box.submit("do it")
+	got := box.stop("")
+	expectIn(t, "the receipt", got.stderr+got.stdout, "not yet")
+	told := box.ccc("log", testSession)
+	expectIn(t, "the log", told, "    实测：--timeout x 'make lint' → 退出码 2 · 0.0 秒: try: --timeout x: expected a duration",
+		"    实测：echo tested → 退出码 0 · ", "          tested\n", "    实测：--bogus make → 退出码 2 · ", "    实测： → 退出码 2 · 0.0 秒: try: no command")
+	expectCounts(t, "the log", told, map[string]int{"make lint": 1, "echo tested": 1, "    实测：": 4})
 }
 
 // A review that runs is seen to run from in a copy, too, where its lock can't be seen: until its deadline.

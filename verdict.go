@@ -19,29 +19,30 @@ const (
 	answerChanged verdict = "changed"
 )
 
-// verdictCodes are the exit codes of ccc verdict.
-var verdictCodes = map[verdict]int{
-	verdictAllow: 0, verdictBlock: 1, verdictFailed: 1, verdictLimit: 1,
-	answerNone: 3, verdictReviewing: 3, verdictCancelled: 3, answerChanged: 3,
-}
-
 // showVerdict is ccc verdict.
 func showVerdict(c *invocation, d dirs) error {
-	p := d.state.place(d.here, d.here, d.env)
-	word, lines, err := p.verdict()
+	word, lines, err := d.state.place(d.here, d.here, d.env).verdict()
 	if err != nil {
 		return failure{code: 2, err: fmt.Errorf("verdict: %w", err), hint: "ccc review"}
 	}
 	fmt.Println(word)
-	code, isKnown := verdictCodes[word]
-	if !isKnown { // a timeline may hold any word
-		code = 1
-	}
+	code := word.exitCode()
 	if code != 0 && newScreen(os.Stderr).terminal {
 		lines = append(lines, say(verdictAdvice))
 	}
 	notice(printable(redact("ccc: " + strings.Join(lines, "\n"))))
 	return failure{code: code}
+}
+
+// exitCode is that of ccc verdict with the word, which may be one of a ccc to come.
+func (v verdict) exitCode() int {
+	switch v {
+	case verdictAllow:
+		return 0
+	case answerNone, answerChanged, verdictReviewing, verdictCancelled:
+		return 3
+	}
+	return 1
 }
 
 // verdict returns the word, and the reason: which review it was, when, and what follows from it. An error
@@ -72,22 +73,14 @@ func (p place) verdict() (word verdict, lines []string, err error) {
 	i := slices.IndexFunc(record.Open, func(o openBegin) bool { return o.Mark != "" && counts(o.At) })
 	if word == verdictAllow && i >= 0 {
 		open := record.Open[i]
-		word, why = open.Mark, say(stillOpen, open.Session, howLongAgo(open.Put))
+		word, why = open.Mark, say(stillOpen, open.Session, age(open.Put))
 	}
-	when := howLongAgo(r.lastTime())
-	lines = []string{say(verdictHead, r.reviewTitle(), r.verdictName(), when, why)}
-	switch r.Verdict {
-	case verdictReviewing:
-		lines[0] = say(reviewRuns, r.reviewTitle(), runningSince(r.Begun))
-	case verdictLimit:
-		lines[0] = say(withReason, say(limitReached, count(r.Limit, reviews)), when)
-		if open := h.refusal().Feedback; open != "" {
-			lines = append(lines, say(feedbackStillOpen, open))
-		}
-	case verdictAllow:
-		if r.Feedback != "" {
-			lines = append(lines, say(leftToUser, r.Feedback))
-		}
+	if r.Verdict == verdictLimit {
+		why = h.refusal().Feedback
+	}
+	lines = []string{joined(say(titleAndWord, r.reviewTitle(), r.result()), why)}
+	if r.Verdict == verdictAllow && r.Feedback != "" {
+		lines = append(lines, say(leftToUser, r.Feedback))
 	}
 	if h.prompted > r.first {
 		lines = append(lines, say(newerRequest))
@@ -114,34 +107,34 @@ func (r review) answer(p place) (word verdict, why string, told []string, err er
 	if err != nil {
 		return "", "", nil, errors.New(say(notCompared, oneLine(err.Error())))
 	}
-	var otherwise, touched []string // than at the commit checked out then, and by the approved change
+	var pulled, touched []string // what differs from the commit checked out then, and what was approved
 	record, _ := p.record()
 	if a := record.Approved; a != nil && a.Tree == r.Seen.TreeID && len(paths) > 0 {
 		if touched, err = o.differing("--name-only", cmp.Or(a.From.Tree, a.From.Commit), a.Tree); err == nil {
-			otherwise, _ = o.differing("--name-only", r.Seen.Head, l.TreeID)
+			pulled, _ = o.differing("--name-only", r.Seen.Head, l.TreeID)
 		}
 	}
-	var changed, untracked, fromMain []string
+	named := map[words][]string{} // by the text that names them
 	for _, path := range paths {
+		about := changedSince
 		switch {
 		case path.letter == "":
+			continue
 		case path.letter == "A" && slices.Contains(o.untracked, path.name): // no push holds it
-			untracked = append(untracked, path.name)
-		case path.isMain && slices.Contains(otherwise, path.name) && !slices.Contains(touched, path.name):
-			fromMain = append(fromMain, path.name)
-		default:
-			changed = append(changed, path.name)
+			about = newUntracked
+		case path.isMain && slices.Contains(pulled, path.name) && !slices.Contains(touched, path.name):
+			about = newFromMain
 		}
+		named[about] = append(named[about], path.name)
 	}
-	word, why = verdictAllow, say(nothingChanged)
-	if len(changed) > 0 {
-		word, why = answerChanged, say(changedSince, pathNames(changed))
+	if names := named[newUntracked]; names != nil {
+		told = append(told, say(newUntracked, pathNames(names)))
 	}
-	if len(untracked) > 0 {
-		told = append(told, say(newUntracked, pathNames(untracked)))
+	if names := named[newFromMain]; names != nil {
+		told = append(told, say(newFromMain, pathNames(names)))
 	}
-	if len(fromMain) > 0 {
-		told = append(told, say(newFromMain, pathNames(fromMain)))
+	if names := named[changedSince]; names != nil {
+		return answerChanged, say(changedSince, pathNames(names)), told, nil
 	}
-	return word, why, told, nil
+	return verdictAllow, say(nothingChanged), told, nil
 }
