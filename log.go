@@ -39,7 +39,7 @@ func showLog(c *invocation, d dirs) (err error) {
 		return err
 	}
 	if len(all) == 0 && !p.raw {
-		p.writeNothingIn(d.here, len(seen))
+		p.writeBlock("", say(noSessionYet, pathFrom("", d.here), len(seen)))
 		if c.has("-f") {
 			fmt.Fprintln(p, say(waitingForFirst))
 		}

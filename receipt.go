@@ -36,18 +36,15 @@ func verdictColour(v verdict) string {
 		verdictBlock: yellow, verdictAllow: green, verdictFailed: red, verdictLimit: red}[v]
 }
 
-// redacted returns the line with secrets redacted, for a view.
+// redacted returns the line, which is its own, with secrets redacted, for a view.
 func (e entry) redacted() entry {
 	switch {
 	case e.Prompt != nil:
-		p := *e.Prompt
-		p.Text, e.Prompt = redact(p.Text), &p
+		e.Prompt.Text = redact(e.Prompt.Text)
 	case e.Review != nil:
-		r := e.Review.redacted()
-		e.Review = &r
+		*e.Review = e.Review.redacted()
 	case e.Step != nil:
-		did := e.Step.redacted()
-		e.Step = &did
+		*e.Step = e.Step.redacted()
 	}
 	return e
 }
@@ -145,40 +142,25 @@ func (s step) cccError() string {
 
 // reviewPrice is the time and money that the review took.
 func (r review) reviewPrice() string {
-	took := ""
 	if r.DurationSeconds > 0 {
-		took = duration(r.DurationSeconds)
+		return joined(duration(r.DurationSeconds), dollars(r.CostUSD))
 	}
-	return joined(took, dollars(r.CostUSD))
+	return dollars(r.CostUSD)
 }
 
 // reviewSpending is the price with the tokens, and what made these cheap.
-func (r review) reviewSpending() string {
-	used := ""
-	if t := r.Tokens; t != nil && *t != (tokens{}) {
-		used = say(tokensUsed, grouped(t.freshInput()), grouped(t.CacheRead), grouped(t.Output))
+func (r review) reviewSpending() (spent string) {
+	if spent = r.reviewPrice(); r.Tokens != nil && *r.Tokens != (tokens{}) {
+		read, wrote := grouped(r.Tokens.CacheRead), grouped(r.Tokens.Output)
+		spent = joined(spent, say(tokensUsed, grouped(r.Tokens.freshInput()), read, wrote))
 	}
-	cache := ""
-	if r.CacheMissed {
-		cache = say(agentsCacheMissed)
-	} else if r.Way == "cache" {
-		cache = say(agentsCache)
+	switch {
+	case r.CacheMissed:
+		return joined(spent, say(agentsCacheMissed))
+	case r.Way == "cache":
+		return joined(spent, say(agentsCache))
 	}
-	return joined(r.reviewPrice(), used, cache)
-}
-
-// receiptHead is the review's title and verdict, time and cost.
-func (r review) receiptHead() string {
-	return joined(say(titleAndWord, r.reviewTitle(), oneLine(r.verdictName())), r.reviewPrice())
-}
-
-// hasLooked reports whether the reviewer has read a file or run a command.
-func (r review) hasLooked() bool {
-	isLook := func(call string) bool {
-		tool, _, _ := strings.Cut(call, "(")
-		return isCommand(call) || slices.Contains([]string{"Read", "Grep", "Glob"}, tool)
-	}
-	return len(r.did.Runs) > 0 || slices.ContainsFunc(r.did.Tools, isLook)
+	return spent
 }
 
 // isAnswered reports whether a reviewer answered.
@@ -187,6 +169,10 @@ func (r review) isAnswered() bool { return r.Verdict == verdictAllow || r.Verdic
 // verdictBasis is what a verdict rests on where nothing was run in a copy, "" where there is none.
 func (r review) verdictBasis() string {
 	hasCommand := slices.ContainsFunc(r.did.Tools, isCommand)
+	isReading := func(call string) bool {
+		tool, _, _ := strings.Cut(call, "(")
+		return slices.Contains([]string{"Read", "Grep", "Glob"}, tool)
+	}
 	switch {
 	case !r.isAnswered(), len(r.did.Runs) > 0, r.did.Tools == nil: // not recorded
 		return ""
@@ -196,7 +182,7 @@ func (r review) verdictBasis() string {
 		return say(receiptLacksCopy, say(receiptNoRun))
 	case hasCommand:
 		return say(receiptNoCopy)
-	case r.hasLooked():
+	case slices.ContainsFunc(r.did.Tools, isReading):
 		return say(receiptRead)
 	case len(r.did.Refused) > 0:
 		return say(receiptRefused)
@@ -218,7 +204,7 @@ func (r review) receipt() string {
 			}
 		}
 	}
-	parts := []string{r.receiptHead()}
+	parts := []string{say(titleAndWord, r.reviewTitle(), oneLine(r.verdictName())), r.reviewPrice()}
 	for i, run := range r.did.Runs {
 		if chosen[i] {
 			parts = append(parts, clip(unbroken(mainLine(run.Command)), 60)+" → "+run.runResult())

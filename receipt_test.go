@@ -57,10 +57,10 @@ func TestRecordInWords(t *testing.T) {
 		{"no price", byHand.reviewPrice(), ""},
 		{"what was spent", stop.reviewSpending(), "1m01s · $0.50 · tokens: 1,234 new, 56,789 cached, 12 out · prompt cache: the agent's"},
 		{"nothing", byHand.reviewSpending(), ""},
-		{"the head without a number", byHand.receiptHead(), "Review: sent back"},
-		{"the head of none", review{outcome: outcome{Verdict: verdictFailed, DurationSeconds: 1}}.receiptHead(), "Review: not reviewed · 1.0s"},
-		{"the head of none, counted", review{Iteration: 1, Limit: 2, outcome: outcome{Verdict: verdictFailed}}.receiptHead(), "Review 1/2: not reviewed"},
-		{"the head", stop.receiptHead(), "Review 2/10: sent back · 1m01s · $0.50"},
+		{"the head without a number", byHand.receipt(), "Review: sent back"},
+		{"the head of none", review{outcome: outcome{Verdict: verdictFailed, DurationSeconds: 1}}.receipt(), "Review: not reviewed · 1.0s"},
+		{"the head of none, counted", review{Iteration: 1, Limit: 2, outcome: outcome{Verdict: verdictFailed}}.receipt(), "Review 1/2: not reviewed"},
+		{"the head", stop.receipt(), "Review 2/10: sent back · 1m01s · $0.50"},
 		{"a run", step{ExitCode: &code, DurationSeconds: 1.25}.runEnd(), "exit 7 · 1.2s"},
 		{"a run without a code", step{}.runEnd(), "exit 0 · 0.0s"},
 		{"a word of another version", review{outcome: outcome{Verdict: "odd"}}.verdictName(), "odd"},
@@ -122,10 +122,8 @@ func TestReceiptBasis(t *testing.T) {
 
 // A run in a copy is a look at the work, also where no call of a tool is on record.
 func TestRunIsALook(t *testing.T) {
-	r := review{}
-	expectIs(t, "nothing", r.hasLooked(), false)
-	r.did.Runs = []step{{Command: "make"}}
-	expectIs(t, "a run", r.hasLooked(), true)
+	r := review{Event: eventStop, outcome: outcome{Verdict: verdictAllow}, did: steps{Runs: []step{{Command: "make"}}}}
+	expectIs(t, "the receipt", r.receipt(), "审查：通过 · make → 退出码 0")
 }
 
 func TestReceipt(t *testing.T) {

@@ -15,10 +15,8 @@ import (
 // reviewNow is ccc review [SESSION]. It needs no hook, and no launch by ccc.
 func reviewNow(c *invocation, d dirs) (err error) {
 	defer func() {
-		f := failureOf(err)
-		if f.err != nil && f.code == 1 {
-			f.code = 4
-			err = f
+		if f := failureOf(err); f.err != nil && f.code == 1 {
+			err = failure{code: 4, err: f.err, hint: f.hint}
 		}
 	}()
 	if d.env.isAgents() {
@@ -83,9 +81,8 @@ func (s *supervision) subjectByHand(talk conversation, here string) subject {
 
 // announce prints which session is reviewed, and whether its agent seems to be at work.
 func (s *supervision) announce(stored storedSession, of subject) {
-	what := clip(oneLine(of.newest().words), 100)
+	what, short := clip(oneLine(of.newest().words), 100), shortID(stored.id)
 	tree := printable(pathFrom("", s.place.root))
-	short := shortID(stored.id)
 	s.print(say(reviewingByHand, short, clock(stored.written), tree, what, short))
 	if of.isWorking {
 		s.print(say(stillWorking))
@@ -96,11 +93,7 @@ func (s *supervision) announce(stored storedSession, of subject) {
 func (s *supervision) printReview(ended review, asJSON bool) error {
 	out := newScreen(os.Stdout)
 	if asJSON {
-		did := ended.did
-		if did.Tools == nil { // a program that reads the lists gets lists, not null
-			did = noSteps()
-		}
-		out.Write(append(encodeJSON(reviewOfSession{s.session.id, s.place.project, ended, did}), '\n'))
+		out.Write(append(encodeJSON(reviewOfSession{s.session.id, s.place.project, ended, ended.did}), '\n'))
 		return out.Flush()
 	}
 	if out.terminal && ended.Verdict == verdictCancelled { // behind ^C

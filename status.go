@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"math"
 	"os"
-	"slices"
 	"strings"
 	"time"
 )
@@ -37,7 +36,7 @@ func showStatus(c *invocation, d dirs) error {
 	case c.has("--json"):
 		s.Write(append(encodeJSON(sessions), '\n'))
 	case len(sessions) == 0:
-		s.writeNothingIn(d.here, 0)
+		s.writeBlock("", say(noSessionYet, pathFrom("", d.here), 0))
 	default:
 		showTable(s, sessions)
 	}
@@ -45,15 +44,6 @@ func showStatus(c *invocation, d dirs) error {
 		fmt.Fprint(os.Stderr, config.englishOffer(d))
 	}
 	return s.Flush()
-}
-
-// writeNothingIn writes that no session is of the directory, and how many there are elsewhere.
-func (s *screen) writeNothingIn(dir string, elsewhere int) {
-	if elsewhere > 0 {
-		s.writeBlock("", say(noSessionHere, pathFrom("", dir), elsewhere))
-	} else {
-		s.writeBlock("", say(noSessionYet, pathFrom("", dir)))
-	}
 }
 
 // A summary is a session on one line. ccc status --json prints a list of them, newest first, each with all of
@@ -119,35 +109,29 @@ func summarize(known sessionFiles, config *configuration) summary {
 func shortID(id string) string { return id[:min(8, len(id))] }
 
 // showTable writes the sessions as a table, each on one line: the request is cut at the edge of the screen.
-// The mode is shown where one of the sessions has another than on.
+// A column with nothing in it is left out: the mode, where all are on.
 func showTable(s *screen, sessions []summary) {
-	const modeColumn, result, project, request = 1, 3, 5, 6 // columns of statusHeads
-	rows, widths := make([][]string, 1, len(sessions)+1), [request]int{}
+	const result, project, request = 3, 5, 6 // columns of statusHeads
+	var heads []string
 	for _, head := range statusHeads {
-		rows[0] = append(rows[0], say(head))
+		heads = append(heads, say(head))
 	}
-	hasMode := func(session summary) bool { return say(modeCells[session.Mode]) != "" }
-	if !slices.ContainsFunc(sessions, hasMode) {
-		rows[0][modeColumn] = ""
-	}
+	var rows [][]string
+	var widths [request]int
 	for _, session := range sessions {
 		row := mapped([]string{shortID(session.Session), say(modeCells[session.Mode]),
-			fmt.Sprintf("%d/%d", session.Count, session.Limit), session.result, dollars(session.CostUSD),
-			pathFrom("", session.Project), session.Request}, oneLine)
-		for column := range row {
-			if column != modeColumn {
-				row[column] = cmp.Or(row[column], "-")
+			fmt.Sprintf("%d/%d", session.Count, session.Limit), cmp.Or(session.result, "-"),
+			cmp.Or(dollars(session.CostUSD), "-"), cmp.Or(pathFrom("", session.Project), "-"),
+			cmp.Or(session.Request, "-")}, oneLine)
+		for column := range widths {
+			if row[column] != "" {
+				widths[column] = max(widths[column], displayWidth(row[column]), displayWidth(heads[column]))
 			}
 		}
 		rows = append(rows, row)
 	}
-	for column := range widths {
-		for _, row := range rows {
-			widths[column] = max(widths[column], displayWidth(row[column]))
-		}
-	}
 	widths[project] = min(widths[project], s.width/4) // a longer path moves its own request
-	for i, row := range rows {
+	write := func(row []string, colour, ofResult string) {
 		line, used := "", 0
 		for column, width := range widths {
 			if width == 0 {
@@ -156,18 +140,18 @@ func showTable(s *screen, sessions []summary) {
 			pad := max(0, width-displayWidth(row[column])) + 2
 			used += displayWidth(row[column]) + pad
 			cell := row[column]
-			if i > 0 && column == result {
-				cell = s.paint(verdictColour(sessions[i-1].Verdict), cell)
+			if column == result {
+				cell = s.paint(ofResult, cell)
 			}
 			line += cell + strings.Repeat(" ", pad)
 		}
 		if room := s.width - used; room > 1 {
 			line += clip(row[request], room)
 		}
-		line = strings.TrimRight(line, " ")
-		if i == 0 {
-			line = s.paint(dim, line)
-		}
-		fmt.Fprintln(s, line)
+		fmt.Fprintln(s, s.paint(colour, strings.TrimRight(line, " ")))
+	}
+	write(heads, dim, "")
+	for i, row := range rows {
+		write(row, "", verdictColour(sessions[i].Verdict))
 	}
 }

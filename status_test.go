@@ -117,9 +117,49 @@ func TestShowNothing(t *testing.T) {
 	}
 }
 
+// evil are control and escape sequences, as a model or a program may write them; isControl finds one.
+const evil = "\x1b[31m\x1b]0;title\a\u009b2J\r\b\x7f\u202e"
+
+func isControl(r rune) bool { return r != '\n' && (r < ' ' || r >= 0x7f && r < 0xa0 || r == 0x202e) }
+
+// What a reviewer, a question, a program or an error says reaches neither the session's message nor stderr as it is.
+func TestMessageEscapes(t *testing.T) {
+	box := newHookBox(t)
+	needCopy(t, box)
+	box.inSession()
+	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"max_iterations":4}}`)
+	expect := func(what string, got commandResult) {
+		t.Helper()
+		var answer struct{ SystemMessage string }
+		check(t, json.Unmarshal([]byte(got.stdout), &answer))
+		for where, text := range map[string]string{"the message": answer.SystemMessage, "stderr": got.stderr} {
+			if i := strings.IndexFunc(text, isControl); i >= 0 {
+				t.Errorf("%s: %s: %q at %d", what, where, text, i)
+			}
+		}
+		expectIn(t, what, answer.SystemMessage+got.stderr, "␛[31m")
+	}
+	box.submit("do it")
+	printed := runs(tryCommand() + ` 'printf "\033[31mred\n"' >/dev/null`)
+	box.reviews(fails("overloaded"+evil), fakeReview{printed, says(evil), decides(true, "")}, allows("rotate it"+evil), blocks("choose"+evil), blocks("not yet"+evil))
+	expect("a failure", box.stop(""))
+	ran := box.stop("")
+	expect("what a run printed", ran)
+	expectIn(t, "its message", ran.stdout, "→ ␛[31mred")
+	expect("what is left to the user", box.stop(""))
+	box.submit("and this")
+	asks := strings.Replace(asked, "Which database?", "Which database"+string(encodeJSON(evil)[1:len(encodeJSON(evil))-1])+"?", 1)
+	expect("a question", box.hook(box.event(eventPreToolUse, asks)))
+	expect("a refusal", box.stop(""))
+	box.submit("/supervisor observe")
+	expect("what is observed", box.stop(""))
+	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"max_iterations":2}}`)
+	box.submit("/supervisor on")
+	expect("the limit", box.stop(""))
+}
+
 // No byte of a file reaches the screen as a control character.
 func TestShowEscapes(t *testing.T) {
-	const evil = "\x1b[31m\x1b]0;title\a\u009b2J\r\b\x7f\u202e"
 	box := newShowBox(t, 60)
 	box.timelineOf(testSession, prompted("prompt"+evil).in("/p\n"+evil),
 		began(review{Event: "Stop" + evil, ID: "r"}),
@@ -130,7 +170,7 @@ func TestShowEscapes(t *testing.T) {
 	box.vars = append(box.vars, "CCC_SUPERVISOR=1")
 	log := box.ccc("log", testSession)
 	for name, got := range map[string]string{"log": log, "status": box.ccc("status")} {
-		if i := strings.IndexFunc(got, func(r rune) bool { return r != '\n' && (r < ' ' || r >= 0x7f && r < 0xa0 || r == 0x202e) }); i >= 0 || got == "" {
+		if i := strings.IndexFunc(got, isControl); i >= 0 || got == "" {
 			t.Errorf("%s: %q at %d", name, got, i)
 		}
 	}
