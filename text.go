@@ -132,7 +132,7 @@ var (
 		"\nNo copy can be made here, so the reviewer can only read: ccc doctor has the fix."}
 	introducedForeign = words{"\n项目里有些文件（如 %s）在副本里改不了；解决办法：ccc doctor", // one of them
 		"\nSome files here (such as %s) can't be changed in a copy: ccc doctor has the fix."}
-	introducedWork = words{"\n只说话、没动手的回合不审查", "\nTurns of words alone are not reviewed."}
+	introducedWork = words{"\n只说话、没动手的回合不审查", "\nTurns of words alone need no review."}
 	introducedLog  = words{"\n实时查看：ccc log -f", "\nTo watch: ccc log -f"}
 	// cause, advice
 	reviewFailed = words{"这次审查没能完成，Agent 的工作未经检查。\n原因：%s\n%s",
@@ -146,7 +146,7 @@ var (
 	earlierCancelled = words{"上次审查已取消（%s），Agent 的工作未经检查。", // cause
 		"The last review was cancelled (%s): nobody checked the agent's work."}
 	deferred = words{"子 Agent 还在工作，这次停下先不审查。\n等它们都结束，Agent 再停下时审查。",
-		"Subagents are still at work: this stop is not reviewed, but the one when they have ended."}
+		"Subagents are still at work: the review is put off until they have ended and the agent stops again."}
 	earlierDeferred = words{"上次停下时子 Agent 还在工作，那次停下没有审查。",
 		"Subagents were at work at the last stop, so it was not reviewed."}
 	questionUnreviewed = words{"这个提问没能审查，直接交给了你。\n原因：%s\n详情见 ccc log", // cause
@@ -160,9 +160,9 @@ var (
 	limitReached = words{"这项要求的审查次数已用完（%s）",
 		"The limit of %s is reached; there are no more for this request"}
 	limitQuestion = words{"这项要求的 %s审查已用完，这个提问没有审查。",
-		"The limit of %s is reached: this question was not reviewed."}
+		"The limit of %s is reached: this question had none."}
 	limitStop = words{"这项要求的 %s审查已用完，这次停下没有再审。\n你再发消息会重新计数。",
-		"The limit of %s is reached: this stop was not reviewed. Your next prompt gives new reviews."}
+		"The limit of %s is reached: this stop had none. Your next prompt gives new reviews."}
 	feedbackStillOpen = words{"上次的反馈还没有解决：%s", "The last feedback is still open: %s"}
 	observedFeedback  = words{"反馈（Agent 没有收到，由你决定是否转告）：%s",
 		"The feedback, which the agent has not got; pass it on as you like: %s"}
@@ -284,9 +284,9 @@ var (
 		"the reviewer gave no verdict: what it said is the feedback"}
 	unreadableVerdict = words{"审查者没有给出能读取的判定，反馈是默认的",
 		"the reviewer gave no verdict that can be read: the feedback is the default one"}
-	subagentsWork = words{"还没审查：子 Agent 还在工作", "Not reviewed yet: subagents are at work"} // a stop
-	onlyWords     = words{"没有审查：Agent 只说话、没动手（review: \"work\"）",                         // a stop
-		"Not reviewed: the agent has only talked (review: \"work\")"}
+	subagentsWork = words{"审查推迟：子 Agent 还在工作", "Review put off: subagents are at work"}
+	onlyWords     = words{"不必审查：Agent 只说话、没动手（review: \"work\"）",
+		"No review needed: the agent has only talked (review: \"work\")"}
 	exitedWith     = words{"退出码 %d", "exit %d"}
 	questionPassed = words{"问题直接交给用户", "The question went to the user without a review"}
 	linesCounted   = words{"行", "line"}

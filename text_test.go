@@ -129,6 +129,11 @@ func TestWords(t *testing.T) {
 			if given[name] = verbs(zh); zh == "" || en == "" || chineseIn(en) != "" || !maps.Equal(verbs(zh), verbs(en)) {
 				t.Errorf("%s: one is empty, not in its language, or has other verbs: %q, %q", name, zh, en)
 			}
+			// The word for a stop that nobody checked names nothing else.
+			isFailed := strings.Contains(strings.ToLower(en), "not reviewed") || strings.Contains(zh, verdictNames["failed"].zh)
+			if isFailed && name != "verdictNames" && name != "earlierDeferred" {
+				t.Errorf("%s is called as a review that failed: %q, %q", name, zh, en)
+			}
 		}
 	}
 	for _, path := range []string{"text.go", "text_review.go"} {
