@@ -60,12 +60,15 @@ func doctor(call *invocation, d dirs) error {
 		}
 		if what != "" {
 			out.writeBlock(fmt.Sprintf("%-8s ", level), check.subject+" "+oneLine(redact(what)))
-			out.writeHint("         ", hint)
+			at, indent := strings.LastIndexByte(hint, '\n')+1, strings.Repeat(" ", 9)
+			if out.writeBlock(indent, hint[:at]); hint != "" { // a command stays on one line, to be copied
+				fmt.Fprintln(out, indent+printable(hint[at:]))
+			}
 			_ = out.Flush() // each check as it is done: some take seconds
 		}
 	}
 	if faults == 0 {
-		out.writeHint("", "Nothing has to be fixed. To start: ccc --supervisor")
+		out.writeBlock("", "Nothing has to be fixed. To start: ccc --supervisor")
 	}
 	if err := out.Flush(); err != nil || problems == 0 {
 		return err

@@ -41,7 +41,7 @@ func showLog(c *invocation, d dirs) (err error) {
 	if len(all) == 0 && !p.raw {
 		p.writeBlock("", say(noSessionYet, pathFrom("", d.here), len(seen)))
 		if c.has("-f") {
-			fmt.Fprintln(p, say(waitingForFirst))
+			fmt.Fprintf(p, "%s\n\n", say(waitingForFirst))
 		}
 	}
 	for i, s := range all {

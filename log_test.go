@@ -44,6 +44,13 @@ func TestLogSession(t *testing.T) {
 		expectPrefix(t, name+": stderr", got.stderr, test.stderr)
 		expectIs(t, name+": stderr has something", got.stderr != "", test.stderr != "")
 	}
+	// One that is older than the newest here is not opened: of one that nobody writes to, that would not end.
+	unopened := box.stateDir().session("aa-unopened").timelineFile()
+	check(t, syscall.Mkfifo(unopened, 0o600))
+	check(t, os.Chtimes(unopened, time.Time{}, ago(3*time.Hour)))
+	got := box.run(10*time.Second, "", "ccc", "log")
+	expectIs(t, "beside one that can't be read, it is done", got.code, 0)
+	expectIn(t, "beside one that can't be read, the log", got.stdout, "会话 ab-new（")
 }
 
 func TestLogBroken(t *testing.T) {

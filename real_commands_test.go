@@ -77,7 +77,7 @@ func TestRealClientFollow(t *testing.T) {
 		tty.prompt("/clear")
 		tty.waitUntil("an empty conversation", 60*time.Second, func(screen string) bool { return !strings.Contains(screen, "the first request") })
 		tty.prompt("the second request")
-		await(t, output, "（当前项目的另一个会话）\n")
+		tty.shows(10*time.Second, func(string) bool { return strings.Count(output(), "会话 ") == 2 })
 		await(t, output, "用户\n    the second request\n")
 		api.await(t, "review", 2, 120*time.Second)
 		tty.shows(10*time.Second, func(string) bool { return strings.Count(output(), "审查 1/10：通过\n") == 2 })

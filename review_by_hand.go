@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"slices"
 	"strings"
 )
 
@@ -37,7 +36,12 @@ func reviewNow(c *invocation, d dirs) (err error) {
 	}
 	of := s.subjectByHand(talk, d.here)
 	r.Seen.tree = s.place.tree
-	s.announce(stored, of)
+	what, short := clip(oneLine(of.newest().words), 100), shortID(stored.id)
+	tree := printable(pathFrom("", s.place.root))
+	s.print(say(reviewingByHand, short, clock(stored.written), tree, what, short))
+	if of.isWorking {
+		s.print(say(stillWorking))
+	}
 	timeout, late := s.patience()
 	ctx, cancel := s.untilEnded(timeout, late)
 	defer cancel()
@@ -79,16 +83,6 @@ func (s *supervision) subjectByHand(talk conversation, here string) subject {
 		section: occasionNamed(eventReview).section}
 }
 
-// announce prints which session is reviewed, and whether its agent seems to be at work.
-func (s *supervision) announce(stored storedSession, of subject) {
-	what, short := clip(oneLine(of.newest().words), 100), shortID(stored.id)
-	tree := printable(pathFrom("", s.place.root))
-	s.print(say(reviewingByHand, short, clock(stored.written), tree, what, short))
-	if of.isWorking {
-		s.print(say(stillWorking))
-	}
-}
-
 // printReview prints the review on stdout, for people or as JSON.
 func (s *supervision) printReview(ended review, asJSON bool) error {
 	out := newScreen(os.Stdout)
@@ -114,9 +108,7 @@ func (s *supervision) codeOf(ended review) error {
 	case verdictCancelled:
 		return failure{code: 130}
 	case verdictFailed:
-		if ended.lacksLogin() {
-			s.print(say(otherProvider))
-		}
+		s.print(say(otherProvider)) // it may have lacked a login
 		return failure{code: 4}
 	case verdictBlock:
 		return failure{code: 1}
@@ -158,11 +150,4 @@ func (s *supervision) providerByHand(flag, model string) (name string, err error
 		return "", failure{code: 2, err: err}
 	}
 	return name, nil
-}
-
-// lacksLogin reports whether the review failed for want of a login, in Claude Code's words (2.1.280 to
-// 2.1.332).
-func (r review) lacksLogin() bool {
-	isSaid := func(words string) bool { return strings.Contains(r.Error, words) }
-	return slices.ContainsFunc([]string{"/login", "API key", "authenticat", "API Error: 401"}, isSaid)
 }

@@ -184,15 +184,6 @@ func (s *screen) writeBlock(lead, text string) {
 	}
 }
 
-// writeHint writes a hint. The command at its end stays on one line, however long, to be copied.
-func (s *screen) writeHint(indent, text string) {
-	at := strings.LastIndexByte(text, '\n') + 1
-	s.writeBlock(indent, text[:at])
-	if text != "" {
-		fmt.Fprintln(s, indent+printable(text[at:]))
-	}
-}
-
 // writeText writes text: as writeBlock does on a terminal, elsewhere as it is.
 func (s *screen) writeText(text string) {
 	if s.terminal {

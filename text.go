@@ -338,8 +338,8 @@ var (
 	// session, when it was written last, working tree, the last request, session
 	reviewingByHand = words{"[SUPERVISOR] 正在审查会话 %s（%s，%s）：%s\n在别处看审查过程：ccc log -f %s",
 		"[SUPERVISOR] Reviewing session %s (%s, %s): %s\nTo watch it elsewhere: ccc log -f %s"}
-	otherProvider = words{"让 ccc.json 里的某个提供商来审：ccc review --provider NAME",
-		"To have a provider of ccc.json do it: ccc review --provider NAME"}
+	otherProvider = words{"也可以让 ccc.json 里的某个提供商来审：ccc review --provider NAME",
+		"A provider of ccc.json can do it, too: ccc review --provider NAME"}
 	alreadyReviewing = words{"这个会话正在审查，等它结束再来", "this session is being reviewed right now: wait for the end"}
 	stillWorking     = words{"Agent 还在工作：审查的是它到目前为止的状态",
 		"The agent is still working: what there is so far is reviewed"}
