@@ -5,6 +5,8 @@ package main
 // Nothing is written into the repository.
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,7 +19,6 @@ import (
 	"sync"
 	"syscall"
 	"time"
-	"unicode/utf8"
 )
 
 // How long git may take for a review and for ccc verdict, and at a prompt, which the user waits for.
@@ -30,20 +31,32 @@ const largeFile, untrackedFiles, untrackedBytes = 10 << 20, 10_000, 100 << 20
 // A lookout runs git with an index of its own and the objects that ccc keeps of the working tree.
 type lookout struct {
 	gitRunner
-	own       string   // ccc's state directory, where it is in the working tree: no part of any look
-	scope     []string // the pathspec that leaves it out
+	scope     []string // the pathspec that leaves ccc's state directory out, where that is in the working tree
 	untracked []string
 	leftOut   map[words][]string // by what is said of them
 	end       func()             // must be called
 }
 
-// look takes a look at the working tree. isWhole also finds out in which submodules there are changes.
+// look takes a look at the working tree. isWhole also finds out in which submodules there are changes, and
+// what git can't read. A look that is killed leaves its copy of the index with the objects.
 func (p place) look(ctx context.Context, patience time.Duration, isWhole bool) (l look, o *lookout) {
 	g, end := gitIn(ctx, patience, p.tree, p.env)
-	l, o = look{tree: p.tree, at: now()}, &lookout{gitRunner: g, leftOut: map[words][]string{}}
-	l.Head, l.Branch = o.head()
-	dir, err := o.open(p)
-	o.end = func() { end(); removeTree(dir) }
+	o = &lookout{gitRunner: g, leftOut: map[words][]string{}}
+	l = look{tree: p.tree, Branch: p.branch(), at: now()}
+	l.Head, _ = o.output("rev-parse", "-q", "--verify", "HEAD")
+	if state := resolved(string(p.dir)); inside(state, p.Top) && state != p.Top {
+		own, _ := filepath.Rel(p.Top, state)
+		o.scope = []string{"--", ":(top)", ":(top,exclude,literal)" + own}
+	}
+	_ = os.MkdirAll(p.objects(), 0o700)
+	dir, err := os.MkdirTemp(p.objects(), "look-")
+	o.end = func() { end(); _ = os.RemoveAll(dir) }
+	index := filepath.Join(dir, "index")
+	o.lookEnv = []string{"GIT_INDEX_FILE=" + index, "GIT_OBJECT_DIRECTORY=" + p.objects(),
+		alternatesVariable + "=" + alternate(filepath.Join(p.Repository, "objects"))}
+	if err == nil {
+		err = copyIndex(filepath.Join(p.gitDir(), "index"), index)
+	}
 	if err == nil {
 		err = o.stage(isWhole)
 	}
@@ -54,32 +67,6 @@ func (p place) look(ctx context.Context, patience time.Duration, isWhole bool) (
 		l.Unseen = oneLine(err.Error())
 	}
 	return l, o
-}
-
-// open prepares index and objects. It returns the directory of the index, which is gone behind the look; what
-// killed looks have left, a later one removes.
-func (o *lookout) open(p place) (dir string, err error) {
-	if state := resolved(string(p.dir)); inside(state, p.Top) && state != p.Top {
-		o.own, _ = filepath.Rel(p.Top, state)
-		o.scope = []string{"--", ":(top)", ":(top,exclude,literal)" + o.own}
-	}
-	if err := os.MkdirAll(p.objects(), 0o700); err != nil {
-		return "", err
-	}
-	entries, _ := os.ReadDir(p.objects())
-	for _, entry := range entries {
-		info, err := entry.Info()
-		if err == nil && strings.HasPrefix(entry.Name(), "look-") && time.Since(info.ModTime()) > time.Hour {
-			removeTree(filepath.Join(p.objects(), entry.Name()))
-		}
-	}
-	if dir, err = os.MkdirTemp(p.objects(), "look-"); err != nil {
-		return "", err
-	}
-	index := filepath.Join(dir, "index")
-	o.lookEnv = []string{"GIT_INDEX_FILE=" + index, "GIT_OBJECT_DIRECTORY=" + p.objects(),
-		alternatesVariable + "=" + alternate(filepath.Join(p.Repository, "objects"))}
-	return dir, copyIndex(filepath.Join(p.gitDir(), "index"), index)
 }
 
 // alternatesVariable lists directories of objects that git reads, too; alternate is one of them.
@@ -96,28 +83,22 @@ func copyIndex(from, to string) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	var text []byte
-	if err == nil {
-		text, err = os.ReadFile(from)
+	text, err := os.ReadFile(from)
+	if err != nil {
+		return err
 	}
-	if err == nil {
-		err = os.WriteFile(to, text, 0o600)
-	}
-	if err == nil {
-		err = os.Chtimes(to, time.Time{}, info.ModTime())
-	}
-	return err
+	return errors.Join(os.WriteFile(to, text, 0o600), os.Chtimes(to, time.Time{}, info.ModTime()))
 }
 
 // stage adds to the index what `git add -A` would, but for what a look leaves out. In two steps, so that what
 // git does not track is listed once.
 func (o *lookout) stage(isWhole bool) error {
-	err := o.run("", io.Discard, append([]string{"add", "-u", "--sparse", "--ignore-errors"}, o.scope...)...)
+	err := o.run("", io.Discard, slices.Concat([]string{"add", "-u", "--sparse", "--ignore-errors"}, o.scope)...)
 	isPartial := exitCode(err) == 1 // it could not read a file; where it can't be run, so can't the next
 	if err != nil && !isPartial {
 		return err
 	}
-	others, err := o.lines("", "ls-files", "--others", "--exclude-standard")
+	others, err := o.lines(slices.Concat([]string{"ls-files", "--others", "--exclude-standard"}, o.scope)...)
 	if err != nil {
 		return err
 	}
@@ -126,7 +107,7 @@ func (o *lookout) stage(isWhole bool) error {
 		path := filepath.Join(o.tree.Top, unquoted(name))
 		info, err := os.Lstat(path)
 		switch {
-		case err != nil || o.own != "" && inside(unquoted(name), o.own): // gone meanwhile, or ccc's
+		case err != nil: // gone meanwhile
 		case info.IsDir():
 			o.leaveOut(changesNested, name)
 		case info.Size() > largeFile:
@@ -145,11 +126,10 @@ func (o *lookout) stage(isWhole bool) error {
 		err = o.run(strings.Join(o.untracked, "\n")+"\n", io.Discard, add...)
 	}
 	_, none := os.Stat(filepath.Join(o.tree.Top, ".gitmodules")) // asking costs a fifth of a look
-	if err != nil || !isPartial && (!isWhole || none != nil) {
+	if err != nil || !isWhole || !isPartial && none != nil {
 		return err
 	}
-	still := append([]string{"diff-files", "--raw", "--ignore-submodules=none"}, o.scope...)
-	lines, err := o.lines("", still...)
+	lines, err := o.lines(slices.Concat([]string{"diff-files", "--raw", "--ignore-submodules=none"}, o.scope)...)
 	for _, line := range lines {
 		fields, name, _ := strings.Cut(line, "\t")
 		if strings.HasPrefix(fields, ":160000") {
@@ -174,18 +154,17 @@ type changedPath struct {
 
 // A judgedChange is what a review judges.
 type judgedChange struct {
-	look                        // now; Unseen is why the change is not known
-	from     begin              // where it begins
-	base     string             // the tree or commit that is compared with
-	isOlder  bool               // no look shows what lay there: some of it may be older
-	byHand   bool               // the user has asked for the review
-	paths    []changedPath      // those as on the remote's main branch last
-	others   []openBegin        // changes of other sessions that are in it
-	leftOut  map[words][]string // see lookout
-	below    []string           // outside git: the repositories in the directory
-	shown    string             // its diff, as much of it as a request shows
-	rest     string             // the paths that shown does not show whole
-	sessions stateDir           // which has the timelines of the others
+	look                       // now; Unseen is why the change is not known
+	from    begin              // where it begins
+	base    string             // the tree or commit that is compared with
+	isOlder bool               // no look shows what lay there: some of it may be older
+	byHand  bool               // the user has asked for the review
+	paths   []changedPath      // those as on the remote's main branch last
+	others  []string           // of other sessions whose changes are in it, what is said of them
+	leftOut map[words][]string // see lookout
+	below   []string           // outside git: the repositories in the directory
+	shown   string             // its diff, as much of it as a request shows
+	rest    string             // the paths that shown does not show whole
 }
 
 // emptyTrees are the ids of a tree without files, by their length: git knows them without an object.
@@ -195,8 +174,7 @@ var emptyTrees = map[int]string{40: "4b825dc642cb6eb9a060e54bf8d69288fbee4904",
 // compare fills in what differs from where the change begins. Where the objects of that are gone it is its
 // commit, else an empty tree.
 func (c *judgedChange) compare(o *lookout) (err error) {
-	nothing := emptyTrees[len(c.TreeID)]
-	for _, base := range []string{c.from.Tree, c.from.Commit, nothing} {
+	for _, base := range []string{c.from.Tree, c.from.Commit, emptyTrees[len(c.TreeID)]} {
 		if base == "" {
 			continue
 		}
@@ -208,12 +186,9 @@ func (c *judgedChange) compare(o *lookout) (err error) {
 			break
 		}
 	}
-	if err != nil {
-		return err
-	}
 	c.paths = slices.DeleteFunc(c.paths, func(p changedPath) bool { return p.letter == "" })
 	slices.SortStableFunc(c.paths, func(a, b changedPath) int { return rank(a.isMain) - rank(b.isMain) })
-	return nil
+	return err
 }
 
 func rank(isLast bool) int {
@@ -260,65 +235,54 @@ func (o *lookout) changedPaths(from, commit, to string) (paths []changedPath, er
 
 // differing returns what git says of the paths in which two trees differ.
 func (o *lookout) differing(how, from, to string) ([]string, error) {
-	return o.lines("", slices.Concat(diffFlags, []string{how, from, to}, o.scope)...)
+	return o.lines(slices.Concat(diffFlags, []string{how, from, to}, o.scope)...)
 }
 
-// diffLimit is in characters, of all that a request shows; diffKept in bytes, of all that is held. listLimit
-// is how many paths a request lists.
-const diffLimit, diffKept, listLimit = 12_000, 8 << 20, 200
-
-// A fileDiff is the difference of one path.
-type fileDiff struct {
-	changedPath
-	text           string // as far as a request could show it
-	isCut          bool
-	added, removed int // lines
-}
+// diffLimit is in characters, of all that a request shows. fileLimit is in bytes, of what is held of a path:
+// more than a request could show. listLimit is how many paths a request lists.
+const diffLimit, fileLimit, listLimit = 12_000, 4 * 12_000, 200
 
 // diff returns the diff of two trees, at most diffLimit characters of it, and names the files that it does
 // not show whole. paths are those in which they differ, in git's order. Small files come first, so that most
 // are shown whole, and those as on the remote's main branch last.
 func (o *lookout) diff(from, to string, paths []changedPath) (shown, rest string, err error) {
-	files, at, head, kept, inHunks := make([]fileDiff, len(paths)), -1, "", 0, false
+	type fileDiff struct {
+		changedPath
+		text           []byte
+		added, removed int // lines
+	}
+	files, at, head, isHead := make([]fileDiff, len(paths)), -1, "", false
 	add := func(line []byte) {
-		text := strings.ToValidUTF8(string(line[:min(len(line), 4*diffLimit)]), "\uFFFD")
-		if strings.HasPrefix(text, "diff --git ") {
-			if inHunks = false; text != head { // a file whose type has changed comes twice
-				at, head = at+1, text
+		begins := func(start string) bool { return bytes.HasPrefix(line, []byte(start)) }
+		if begins("diff --git ") {
+			isHead = true
+			if string(line) != head { // a file whose type has changed comes twice
+				at, head = at+1, string(line)
 			}
 		}
-		f := &files[min(max(at, 0), len(files)-1)]
-		inHunks = inHunks || strings.HasPrefix(text, "@@ ")
-		isAdded, isRemoved := strings.HasPrefix(text, "+"), strings.HasPrefix(text, "-")
+		isHead = isHead && !begins("@@ ")
+		f := &files[at]
 		switch {
-		case strings.HasPrefix(text, "index "), !inHunks && (isAdded || isRemoved): // they repeat the name
+		case isHead && (begins("index ") || begins("--- ") || begins("+++ ")): // they repeat the name
 			return
-		case isAdded:
+		case begins("+"):
 			f.added++
-		case isRemoved:
+		case begins("-"):
 			f.removed++
-		case strings.HasPrefix(text, "Binary files "):
-			f.isCut = true
 		}
-		if len(f.text) >= 4*diffLimit || kept > diffKept {
-			f.isCut = true
-			return
+		if len(f.text) < fileLimit {
+			f.text = append(f.text, line[:min(len(line), fileLimit)]...)
 		}
-		f.text, kept = f.text+text, kept+len(text)
 	}
-	lines := &lineWriter{line: add, dropped: func(error) { files[at].isCut = true }}
 	if len(paths) > 0 {
-		args := append([]string{"-c", "core.quotePath=false"}, diffFlags...)
-		err = o.run("", lines, append(append(args, from, to), o.scope...)...)
+		args := slices.Concat([]string{"-c", "core.quotePath=false"}, diffFlags, []string{from, to}, o.scope)
+		err = o.run("", &lineWriter{line: add}, args...)
 	}
 	for i := range files {
 		files[i].changedPath = paths[i]
 	}
 	slices.SortStableFunc(files, func(a, b fileDiff) int {
-		if a.isMain != b.isMain {
-			return rank(a.isMain) - rank(b.isMain)
-		}
-		return len(a.text) - len(b.text)
+		return cmp.Or(rank(a.isMain)-rank(b.isMain), len(a.text)-len(b.text))
 	})
 	var names []string
 	left := diffLimit
@@ -326,15 +290,12 @@ func (o *lookout) diff(from, to string, paths []changedPath) (shown, rest string
 		if f.letter == "" {
 			continue
 		}
-		text := f.text
-		if runes := []rune(text); len(runes) > left {
-			text, f.isCut = string(runes[:left]), true
-		}
-		shown += text
-		if left -= utf8.RuneCountInString(text); f.isCut {
-			shown = strings.TrimSuffix(shown, "\n") + "\n"
+		text := []rune(strings.ToValidUTF8(string(f.text), "\uFFFD"))
+		if len(text) > left || len(f.text) >= fileLimit {
 			names = append(names, fmt.Sprintf("%s (+%d -%d)", shownPath(f.name), f.added, f.removed))
 		}
+		text = text[:min(len(text), left)]
+		shown, left = shown+string(text), left-len(text)
 	}
 	return shown, clip(strings.Join(names, say(listComma)), 3000), err
 }
@@ -373,16 +334,31 @@ func (c judgedChange) changeText() string {
 	if c.byHand {
 		parts = append(parts, say(changesByHand))
 	}
-	for _, other := range c.others[:min(3, len(c.others))] {
-		h, _ := c.sessions.session(other.Session).readHistory()
-		parts = append(parts, say(changesOfOther, other.Session, clock(other.Put),
-			clip(oneLine(h.newestRequest()), 300), cutMiddle(h.refusal().Feedback, 2000)))
+	parts = append(parts, c.others...)
+	list := func(isMain bool) string {
+		var lines []string
+		for _, p := range c.paths[:min(listLimit, len(c.paths))] {
+			if p.isMain == isMain {
+				lines = append(lines, p.letter+" "+shownPath(p.name))
+			}
+		}
+		return strings.Join(lines, "\n")
 	}
-	parts = append(parts, c.pathLists()...)
-	whys := []struct{ text words }{{changesNested}, {changesDirty}, {changesLarge}, {changesUnread}}
-	for _, named := range whys {
-		if paths := c.leftOut[named.text]; len(paths) > 0 {
-			parts = append(parts, say(named.text, pathNames(paths)))
+	if own := list(false); own != "" {
+		parts = append(parts, fenced("", own))
+	}
+	if main := list(true); main != "" {
+		parts = append(parts, say(changesMain), fenced("", main))
+	}
+	if more := len(c.paths) - listLimit; more > 0 {
+		parts = append(parts, fmt.Sprintf("... (+%d)", more))
+	}
+	if len(c.paths) == 0 {
+		parts = append(parts, say(changesNone))
+	}
+	for _, why := range []words{changesNested, changesDirty, changesLarge, changesUnread} {
+		if paths := c.leftOut[why]; len(paths) > 0 {
+			parts = append(parts, say(why, pathNames(paths)))
 		}
 	}
 	if c.shown != "" {
@@ -393,30 +369,4 @@ func (c judgedChange) changeText() string {
 		parts = append(parts, say(changesRest, c.rest))
 	}
 	return strings.Join(parts, "\n\n")
-}
-
-// pathLists returns the paths behind git's letters: those as on the remote's main branch in a list of their
-// own.
-func (c judgedChange) pathLists() (lists []string) {
-	var own, main []string
-	for _, p := range c.paths[:min(listLimit, len(c.paths))] {
-		if line := p.letter + " " + shownPath(p.name); p.isMain {
-			main = append(main, line)
-		} else {
-			own = append(own, line)
-		}
-	}
-	if len(own) > 0 {
-		lists = append(lists, fenced("", strings.Join(own, "\n")))
-	}
-	if len(main) > 0 {
-		lists = append(lists, say(changesMain)+"\n\n"+fenced("", strings.Join(main, "\n")))
-	}
-	if more := len(c.paths) - listLimit; more > 0 {
-		lists = append(lists, fmt.Sprintf("... (+%d)", more))
-	}
-	if len(lists) == 0 {
-		return []string{say(changesNone)}
-	}
-	return lists
 }

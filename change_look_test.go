@@ -267,7 +267,7 @@ func TestBeginningByReflog(t *testing.T) {
 	box.gitIn(dir, "git init -q; for i in 1 2 3; do echo $i >f$i; git add .; GIT_COMMITTER_DATE=2026-02-0${i}T00:00:00Z git commit -qm $i; done; git tag three")
 	commit := func(state sessionState, began string) string {
 		at, _ := time.Parse(time.RFC3339, began)
-		return box.placeIn(dir).older(context.Background(), state, at).Commit
+		return box.placeIn(dir).older(state, at).Commit
 	}
 	id := func(revision string) string { return box.gitIn(dir, "git rev-parse "+revision) }
 	for began, want := range map[string]string{"": "", "2026-01-01T00:00:00.000Z": "", "2026-02-01T00:00:01.000Z": id("HEAD~2"),

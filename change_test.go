@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io/fs"
 	"os"
@@ -11,6 +12,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 )
 
 // listing describes every file below dir: its mode, size, time and, but for directories, content.
@@ -91,7 +93,7 @@ func TestGitRun(t *testing.T) {
 	git, end := gitIn(t.Context(), time.Minute, tree{Top: box.work}, env)
 	defer end()
 	git.lookEnv = []string{"GIT_INDEX_FILE=/own"}
-	lines, err := git.lines("", "pwd; env")
+	lines, err := git.lines("pwd; env")
 	check(t, err)
 	expectIs(t, "the directory", lines[0], box.work)
 	for variable, want := range map[string]bool{
@@ -111,10 +113,9 @@ func TestGitRun(t *testing.T) {
 	expectIs(t, "the line of a command that fails", line+fmt.Sprint(err != nil), "true")
 	line, err = git.output(":")
 	expectIs(t, "the line of nothing", line+fmt.Sprint(err != nil), "false")
-	lines, err = git.lines("one\ntwo\n", "cat")
-	check(t, err)
-	expectEqual(t, "what it is given", lines, []string{"one", "two"})
 	var out strings.Builder
+	check(t, git.run("one\ntwo\n", &out, "cat"))
+	expectIs(t, "what it is given", out.String(), "one\ntwo\n")
 	for script, want := range map[string]string{
 		"echo out; echo fatal: no >&2; exit 128":                                       "fatal: no (exit status 128)",
 		"echo warning: w >&2; echo hint: h >&2; echo error: a >&2; echo b >&2; exit 1": "error: a b (exit status 1)",
@@ -162,4 +163,30 @@ func TestChangeNotCompared(t *testing.T) {
 	box.submit("go on")
 	box.stop("")
 	expectIn(t, "the next request", box.read("../fake/reviewer-2.stdin"), "```\nA a\n```\n")
+}
+
+// The request shows 12,000 characters of the diff: small files first, whole, and those as on the remote's main branch last. What
+// is not shown whole is named with its size. What is shown of a file is what it holds, without the lines that repeat its name.
+func TestChangeShown(t *testing.T) {
+	changeOf := func(prelude, script string) judgedChange {
+		box := newFakeBox(t)
+		box.gitIn(box.work, prelude)
+		p, session := box.placeIn(box.work), box.stateDir().session("s")
+		_, err := p.beginOf(context.Background(), session, "", true)
+		check(t, err)
+		box.gitIn(box.work, script)
+		return p.takeChange(context.Background(), session, "", false)
+	}
+	c := changeOf(wayPrelude+"; "+theirs, `git pull -q origin main; seq 5000 >all; seq 1000 >half; rm a; ln -s c a; echo '-- é' >"é"; echo '++ c' >>c; printf '\0' >z`)
+	var order []string
+	for _, found := range regexp.MustCompile("(?m)^diff --git a/.* b/(.*)$").FindAllStringSubmatch(c.shown, -1) {
+		order = append(order, found[1])
+	}
+	expectIs(t, "the order", strings.Join(order, " "), "c é z a a half all")
+	expectIn(t, "what is shown", c.shown, "diff --git a/c b/c\n@@ -1 +1,2 @@\n c\n+++ c\n", "new file mode 100644\n@@ -0,0 +1 @@\n+-- é\n", "\n+1000\n",
+		"deleted file mode 100644\n@@ -1 +0,0 @@\n-a\n", "new file mode 120000\n@@ -0,0 +1 @@\n+c\n")
+	expectIs(t, "how much", utf8.RuneCountInString(c.shown), diffLimit)
+	expectIs(t, "what is not shown whole", c.rest, "all (+5000 -0)、b (+1 -0)")
+	c = changeOf("git init -q", `i=0; while [ $i -lt 600 ]; do printf '%080d\n' $i | tr 0 '\200'; i=$((i+1)); done >b`)
+	expectIs(t, "a file in another encoding, as long as it is", c.rest, "b (+600 -0)")
 }

@@ -109,22 +109,23 @@ var gitFlags = []string{
 
 // output runs git and returns the first line of what it prints.
 func (g gitRunner) output(args ...string) (string, error) {
-	lines, err := g.lines("", args...)
+	lines, err := g.lines(args...)
 	if err != nil || len(lines) == 0 {
 		return "", err
 	}
 	return lines[0], nil
 }
 
-// lines runs git with that on stdin and returns the lines that it prints.
-func (g gitRunner) lines(stdin string, args ...string) ([]string, error) {
+// lines runs git and returns the lines that it prints.
+func (g gitRunner) lines(args ...string) ([]string, error) {
 	var out bytes.Buffer
-	err := g.run(stdin, &out, args...)
+	err := g.run("", &out, args...)
 	return strings.FieldsFunc(out.String(), func(r rune) bool { return r == '\n' }), err
 }
 
-// run runs git in the working tree, without the variables by which a git hook gets repository and index. The
-// error has git's complaint, on one line, and how it ended, or is why it could not be run to its end.
+// run runs git in the working tree with that on stdin, without the variables by which a git hook gets
+// repository and index. The error has git's complaint, on one line, and how it ended, or is why it could not
+// be run to its end.
 func (g gitRunner) run(stdin string, out io.Writer, args ...string) error {
 	cmd := exec.CommandContext(g.ctx, "git", slices.Concat(gitFlags, args)...)
 	cmd.Dir = g.tree.Top
@@ -157,12 +158,6 @@ func (g gitRunner) run(stdin string, out io.Writer, args ...string) error {
 	return err
 }
 
-// head returns the commit that is checked out, "" before the first, and the branch, "" where it is none.
-func (g gitRunner) head() (commit, branch string) {
-	commit, _ = g.output("rev-parse", "-q", "--verify", "HEAD")
-	return commit, g.tree.branch()
-}
-
 // branch returns the branch that is checked out, "" where it is none.
 func (t tree) branch() string {
 	text, _ := readUserFile(filepath.Join(t.gitDir(), "HEAD"))
@@ -175,9 +170,9 @@ func (t tree) branch() string {
 
 // headAt returns the commit that HEAD's log has for that time, "" where the log does not reach back so far.
 // The file is read: for a time before its first entry git itself names the first.
-func (g gitRunner) headAt(at time.Time) (commit string) {
+func (t tree) headAt(at time.Time) (commit string) {
 	isPast := false
-	_ = readLines(filepath.Join(g.tree.gitDir(), "logs/HEAD"), func(line []byte) {
+	_ = readLines(filepath.Join(t.gitDir(), "logs/HEAD"), func(line []byte) {
 		entry, _, _ := bytes.Cut(line, []byte("\t"))
 		fields := strings.Fields(string(entry)) // the old id, the new one, who, when, the time zone
 		if len(fields) < 4 || isPast {

@@ -9,7 +9,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -19,7 +18,7 @@ import (
 
 // A treeRecord is what a record holds. Outside git that is the last review alone, until the next prompt.
 type treeRecord struct {
-	Open     []openBegin   `json:"open,omitempty"`
+	Open     []*openBegin  `json:"open,omitempty"`
 	Approved *approval     `json:"approved,omitempty"`
 	Last     *newestReview `json:"last,omitempty"`
 }
@@ -38,11 +37,8 @@ type newestReview struct {
 
 // record reads the record, an empty one where there is none.
 func (p place) record() (r treeRecord, err error) {
-	text, err := os.ReadFile(p.file(".json"))
-	if errors.Is(err, fs.ErrNotExist) {
-		return r, nil
-	}
-	if err == nil {
+	text, err := readUserFile(p.file(".json"))
+	if text != nil {
 		err = json.Unmarshal(text, &r)
 	}
 	return r, err
@@ -57,56 +53,41 @@ func (p place) update(change func(*treeRecord)) error {
 	defer unlock()
 	r, _ := p.record()
 	change(&r)
-	r.Open = slices.DeleteFunc(r.Open, func(o openBegin) bool { return time.Since(o.Put) > retention })
+	r.Open = slices.DeleteFunc(r.Open, func(o *openBegin) bool { return time.Since(o.Put) > retention })
 	return replaceFile(p.file(".json"), append(encodeJSON(r), '\n'), false)
 }
 
-// counting returns what reports whether a begin counts that was put at that commit and branch: the branch is
-// checked out, or HEAD contains the commit, as it does "", before the first. end must be called.
-func (p place) counting() (g gitRunner, counts func(at begin) bool, end func()) {
-	g, end = gitIn(context.Background(), reviewLookPatience, p.tree, p.env)
-	branch := p.branch()
-	return g, func(at begin) bool {
-		return at.Branch != "" && at.Branch == branch || at.Commit == "" ||
-			g.run("", io.Discard, "merge-base", "--is-ancestor", at.Commit, "HEAD") == nil
-	}, end
+// git runs git in the working tree, beside no look, and returns the first line of what it prints.
+func (p place) git(args ...string) (string, error) {
+	g, end := gitIn(context.Background(), reviewLookPatience, p.tree, p.env)
+	defer end()
+	return g.output(args...)
+}
+
+// counts reports whether a begin counts that was put at that commit and branch: the branch is checked out, or
+// HEAD contains the commit, as it does "", before the first.
+func (p place) counts(at begin) bool {
+	if at.Commit == "" || at.Branch != "" && at.Branch == p.branch() {
+		return true
+	}
+	_, err := p.git("merge-base", "--is-ancestor", at.Commit, "HEAD")
+	return err == nil
 }
 
 // put puts the begin into what is open, in the place of those of the session's that count and are no older,
 // whose mark it keeps. A mark is that of all of the session's that count.
 func (p place) put(session string, b begin, mark verdict) error {
-	g, counts, end := p.counting()
-	defer end()
-	here := begin{}
-	here.Commit, here.Branch = g.head()
+	next := &openBegin{begin: b, Session: session, Put: now(), At: begin{Branch: p.branch()}, Mark: mark}
+	next.At.Commit, _ = p.git("rev-parse", "-q", "--verify", "HEAD")
 	return p.update(func(r *treeRecord) {
-		next, kept := openBegin{begin: b, Session: session, Put: now(), At: here, Mark: mark}, r.Open[:0]
-		for _, o := range r.Open {
-			isOwn := o.Session == session && counts(o.At)
+		r.Open = slices.DeleteFunc(r.Open, func(o *openBegin) bool {
+			isOwn := o.Session == session && p.counts(o.At)
 			if isOwn {
 				next.Mark, o.Mark = cmp.Or(next.Mark, o.Mark), cmp.Or(mark, o.Mark)
 			}
-			if !isOwn || o.Time.Before(b.Time) {
-				kept = append(kept, o)
-			}
-		}
-		r.Open = append(kept, next)
-	})
-}
-
-// take takes out of what is open what counts and is wanted, and sets what was approved, unless that is nil.
-func (p place) take(approved *approval, isWanted func(*openBegin) bool) error {
-	_, counts, end := p.counting()
-	defer end()
-	return p.update(func(r *treeRecord) {
-		r.Approved = cmp.Or(approved, r.Approved)
-		kept := r.Open[:0]
-		for _, o := range r.Open {
-			if !counts(o.At) || !isWanted(&o) {
-				kept = append(kept, o)
-			}
-		}
-		r.Open = kept
+			return isOwn && !o.Time.Before(b.Time)
+		})
+		r.Open = append(r.Open, next)
 	})
 }
 
@@ -140,7 +121,7 @@ func (p place) beginOf(ctx context.Context, s sessionFiles, transcript string, i
 		if l.TreeID != "" {
 			own.begin = l.begin()
 		} else if !isKnown {
-			own.begin = p.older(ctx, state, talk.began)
+			own.begin = p.older(state, talk.began)
 		}
 	}
 	var err error
@@ -170,18 +151,16 @@ func (p place) beginAtPrompt(s sessionFiles, transcript string) error {
 // older returns a begin that no look knows, of a conversation that began at that time: the commit that was
 // checked out then; where HEAD's log does not reach back so far, what HEAD shares with the commit of the
 // session's newest begin in another working tree; else nothing at all.
-func (p place) older(ctx context.Context, state sessionState, began time.Time) begin {
-	g, end := gitIn(ctx, reviewLookPatience, p.tree, p.env)
-	defer end()
-	b := begin{Commit: g.headAt(began), Time: began}
+func (p place) older(state sessionState, began time.Time) begin {
 	newest := begin{}
 	for _, other := range state.Begins {
 		if other.Time.After(newest.Time) && other.Commit != "" {
 			newest = other.begin
 		}
 	}
+	b := begin{Commit: p.headAt(began), Time: began}
 	if b.Commit == "" && newest.Commit != "" {
-		b.Commit, _ = g.output("merge-base", "HEAD", newest.Commit)
+		b.Commit, _ = p.git("merge-base", "HEAD", newest.Commit)
 	}
 	return b
 }
@@ -191,7 +170,7 @@ func (p place) older(ctx context.Context, state sessionState, began time.Time) b
 func (p place) takeChange(ctx context.Context, s sessionFiles, transcript string, byHand bool) (
 	c judgedChange,
 ) {
-	c.tree, c.byHand, c.sessions = p.tree, byHand, p.dir
+	c.tree, c.byHand = p.tree, byHand
 	if p.Repository == "" {
 		below, _ := fs.Glob(os.DirFS(p.Top), "*/.git")
 		c.below = mapped(below, filepath.Dir)
@@ -206,23 +185,24 @@ func (p place) takeChange(ctx context.Context, s sessionFiles, transcript string
 		c.from = own.begin
 	default:
 		talk, _ := readConversation(transcript)
-		c.from = p.older(ctx, state, talk.began)
+		c.from = p.older(state, talk.began)
 	}
 	l, o := p.look(ctx, reviewLookPatience, true)
 	defer o.end()
 	c.look, c.leftOut = l, o.leftOut
 	r, err := p.record()
-	_, counts, end := p.counting()
-	defer end()
 	for _, b := range r.Open {
-		if counts(b.At) {
-			if b.Session != s.id {
-				c.others = append(c.others, b)
-			}
-			c.from = earlier(b.begin, c.from)
+		if !p.counts(b.At) {
+			continue
 		}
+		if b.Session != s.id && len(c.others) < 3 {
+			h, _ := p.dir.session(b.Session).readHistory()
+			c.others = append(c.others, say(changesOfOther, b.Session, clock(b.Put),
+				clip(oneLine(h.newestRequest()), 300), cutMiddle(h.refusal().Feedback, 2000)))
+		}
+		c.from = earlier(b.begin, c.from)
 	}
-	if byHand && r.Approved != nil && counts(r.Approved.begin) {
+	if byHand && r.Approved != nil && p.counts(r.Approved.begin) {
 		c.from = earlier(r.Approved.begin, c.from)
 	}
 	if err == nil && c.Unseen == "" {
@@ -272,16 +252,19 @@ func (p place) approve(s sessionFiles, r review, from begin) error {
 		own.Ended = r.Begun
 	}
 	err := s.setBegin(p.key, own)
-	err = errors.Join(err, p.take(&approval{seen, from}, func(o *openBegin) bool {
-		isSeen := !o.Time.Before(from.Time) && !o.Time.After(seen.Time)
-		if !isSeen || !o.Put.After(seen.Time) {
-			return isSeen
-		}
-		o.begin = seen // what came behind the look nobody has approved
-		if o.Session == s.id {
-			o.Mark = ""
-		}
-		return false
+	err = errors.Join(err, p.update(func(r *treeRecord) {
+		r.Approved = &approval{seen, from}
+		r.Open = slices.DeleteFunc(r.Open, func(o *openBegin) bool {
+			isSeen := p.counts(o.At) && !o.Time.Before(from.Time) && !o.Time.After(seen.Time)
+			if !isSeen || !o.Put.After(seen.Time) {
+				return isSeen
+			}
+			o.begin = seen // what came behind the look nobody has approved
+			if o.Session == s.id {
+				o.Mark = ""
+			}
+			return false
+		})
 	}))
 	state, _ := s.readState()
 	for key, there := range state.Begins {
@@ -310,7 +293,9 @@ func (p place) letGo(s sessionFiles) error {
 	}
 	own.Ended = now()
 	err := s.setBegin(p.key, own)
-	return errors.Join(err, p.take(nil, func(o *openBegin) bool {
-		return o.Session == s.id && o.begin == own.begin
+	return errors.Join(err, p.update(func(r *treeRecord) {
+		r.Open = slices.DeleteFunc(r.Open, func(o *openBegin) bool {
+			return o.Session == s.id && o.begin == own.begin && p.counts(o.At)
+		})
 	}))
 }

@@ -68,9 +68,7 @@ func (p place) verdict() (word verdict, lines []string, err error) {
 	if isUnjudged && record.Approved != nil && p.isAt(record.Approved.begin) {
 		word, why = verdictAllow, say(approvedBefore, cmp.Or(why, r.verdictName()))
 	}
-	_, counts, end := p.counting()
-	defer end()
-	i := slices.IndexFunc(record.Open, func(o openBegin) bool { return o.Mark != "" && counts(o.At) })
+	i := slices.IndexFunc(record.Open, func(o *openBegin) bool { return o.Mark != "" && p.counts(o.At) })
 	if word == verdictAllow && i >= 0 {
 		open := record.Open[i]
 		word, why = open.Mark, say(stillOpen, open.Session, age(open.Put))
