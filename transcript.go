@@ -77,15 +77,13 @@ func (c *conversation) newest() (newest userRequest) {
 func (c *conversation) noteReviews(past *history) {
 	first, ended := 0, 0 // where what the last end ended begins, and where what is open does
 	for _, review := range past.Reviews {
-		judged := ended
-		for judged < len(c.requests) && c.requests[judged].at.Before(review.Begun) {
-			judged++
+		if review.occasion().isQuestion {
+			continue
 		}
+		judged, at := ended, clock(review.lastTime())
 		isEnd := review.Verdict == verdictAllow && !review.Waiting
-		for i := range c.requests[ended:judged] {
-			r, at := &c.requests[ended+i], clock(review.lastTime())
-			switch {
-			case review.occasion().isQuestion:
+		for ; judged < len(c.requests) && c.requests[judged].at.Before(review.Begun); judged++ {
+			switch r := &c.requests[judged]; {
 			case isEnd:
 				r.fate, r.letGo = say(remarkPassed, at), false
 			case review.Verdict == verdictAllow:
@@ -96,7 +94,7 @@ func (c *conversation) noteReviews(past *history) {
 				r.fate, r.letGo = "", false
 			}
 		}
-		if isEnd && !review.occasion().isQuestion && judged > ended {
+		if isEnd && judged > ended {
 			first, ended = ended, judged
 		}
 	}
@@ -159,7 +157,12 @@ func (c *conversation) line(line []byte) {
 		i := max(0, slices.Index(c.queue, string(e.Queued)))
 		c.queue = slices.Delete(c.queue, i, min(i+1, len(c.queue)))
 	case e.Type == "assistant":
-		c.addAnswer(e)
+		if c.lastWords = text; strings.Contains("\n"+text, "\n"+toolUse) {
+			c.called, c.wordsOnly = e.Timestamp, false
+		}
+		if e.Message.Model != "<synthetic>" { // Claude Code's own error messages are of that model
+			c.acted, c.context = e.Timestamp, e.Message.Usage.freshInput()+e.Message.Usage.CacheRead
+		}
 	case e.Attachment.Type == "queued_command" && e.isHuman():
 		c.addPrompt(e, string(e.Attachment.Prompt))
 	case isResult:
@@ -174,22 +177,18 @@ func (c *conversation) line(line []byte) {
 	}
 }
 
-// addAnswer notes what the agent said or called last.
-func (c *conversation) addAnswer(e transcriptEntry) {
-	c.lastWords = string(e.Message.Content)
-	if strings.Contains("\n"+c.lastWords, "\n"+toolUse) {
-		c.called, c.wordsOnly = e.Timestamp, false
-	}
-	if e.Message.Model != "<synthetic>" { // Claude Code's own error messages are of that model
-		c.acted = e.Timestamp
-		c.context = e.Message.Usage.freshInput() + e.Message.Usage.CacheRead
-	}
-}
-
-// addTyped adds what the user typed, if it is for the agent. Of the client's own commands /goal and /plan
-// are, which have neither origin nor source.
+// addTyped adds what the user typed, if it is for the agent. Of the client's own commands, which it writes in
+// tags, /goal and /plan are; they have neither origin nor source.
 func (c *conversation) addTyped(e transcriptEntry, text string) {
-	command := commandIn(text)
+	between := func(tag string) string {
+		_, rest, _ := strings.Cut(text, "<"+tag+">")
+		value, _, _ := strings.Cut(rest, "</"+tag+">")
+		return value
+	}
+	command := ""
+	if strings.HasPrefix(text, "<command-") {
+		command = strings.TrimSpace(between("command-name") + " " + between("command-args"))
+	}
 	dir, isAddDir := strings.CutPrefix(command, "/add-dir ")
 	switch {
 	case isAddDir:
@@ -320,7 +319,6 @@ func (e transcriptEntry) answer() userRequest {
 const (
 	toolUse      = "tool_use "                    // comes in a blockText before the id of a call
 	interruption = "[Request interrupted by user" // the user pressed Esc
-	chat         = "The user wants to clarify these questions"
 )
 
 // agentsStopped matches what Claude Code submits once the user has stopped the agents in the background: of
@@ -333,7 +331,8 @@ var agentsStopped = lazyRegexp(`(?s)^(?:Background agent ".*" was stopped by the
 func isUsersOwn(text string) bool {
 	text = strings.TrimSpace(text)
 	starts := []string{"<task-notification>", "<system-reminder>", "<bash-input>", "<bash-stdout>",
-		"<bash-stderr>", "<local-command-", "<cross-session-message", interruption, chat}
+		"<bash-stderr>", "<local-command-", "<cross-session-message", interruption,
+		"The user wants to clarify these questions"}
 	isStart := func(start string) bool { return strings.HasPrefix(text, start) }
 	return text != "" && !agentsStopped().MatchString(text) && !slices.ContainsFunc(starts, isStart)
 }
@@ -358,18 +357,4 @@ func (b *blockText) UnmarshalJSON(raw []byte) error {
 	}
 	*b = blockText(strings.Join(texts, "\n"))
 	return err
-}
-
-// commandIn returns the command, with its arguments, of a text in which Claude Code has written one in tags,
-// else "".
-func commandIn(text string) string {
-	if !strings.HasPrefix(text, "<command-") {
-		return ""
-	}
-	between := func(tag string) string {
-		_, rest, _ := strings.Cut(text, "<"+tag+">")
-		value, _, _ := strings.Cut(rest, "</"+tag+">")
-		return value
-	}
-	return strings.TrimSpace(between("command-name") + " " + between("command-args"))
 }
