@@ -141,8 +141,6 @@ func (o *lookout) stage(isWhole bool) error {
 	return err
 }
 
-const mayRead = 4 // for access(2)
-
 func (o *lookout) leaveOut(why words, path string) { o.leftOut[why] = append(o.leftOut[why], path) }
 
 // A changedPath is a path of a change.

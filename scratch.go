@@ -1,6 +1,6 @@
 package main
 
-// Scratch directories on disk, for copies and for looks: one that nobody has locked is swept.
+// Scratch directories on disk, for copies: one that nobody has locked is swept.
 
 import (
 	"io/fs"

@@ -60,7 +60,11 @@ func (b *copyBuilder) build() (err error) {
 	for _, path := range slices.Compact(places) {
 		steps = append(steps, func() error { return b.show(path) })
 	}
-	steps = append(steps, b.hideScratch, b.coverSockets,
+	if b.scratch != "" { // what is written in this copy, and in others of the same user
+		hidden := copyRoot + filepath.Dir(b.scratch)
+		steps = append(steps, func() error { return mount("ccc-try", hidden, "tmpfs", closedMount, "mode=755") })
+	}
+	steps = append(steps, b.coverSockets,
 		func() error { return os.Chdir(copyRoot) },
 		func() error { return os.NewSyscallError("chroot", syscall.Chroot(".")) })
 	for _, step := range steps {
@@ -171,14 +175,6 @@ func overlayHere(dir, path string, attributes uintptr) error {
 	options := "lowerdir=.,upperdir=" + upper + ",workdir=" + work +
 		",userxattr,volatile,index=off,metacopy=off,xino=off"
 	return mount("ccc-try", copyRoot+path, "overlay", attributes, options)
-}
-
-// hideScratch hides what is written in this copy and in others of the same user.
-func (b *copyBuilder) hideScratch() error {
-	if b.scratch == "" {
-		return nil
-	}
-	return mount("ccc-try", copyRoot+filepath.Dir(b.scratch), "tmpfs", closedMount, "mode=755")
 }
 
 // coverSockets covers each socket of the host's that no overlay lies over: in the copy that is the same file.

@@ -97,20 +97,15 @@ func newNamespaces() *syscall.SysProcAttr {
 		Setsid:      true,                 // no terminal to type into
 		AmbientCaps: buildingCapabilities, // only ambient ones get past an exec by an ordinary user
 	}
-	if os.Getuid() != 0 || !mayBuild() {
+	var own capabilitySets
+	err := capabilities(syscall.SYS_CAPGET, &own)
+	lacks := func(n uintptr) bool { return own[0].effective>>n&1 == 0 }
+	if os.Getuid() != 0 || err != nil || slices.ContainsFunc(buildingCapabilities, lacks) {
 		attributes.Cloneflags |= syscall.CLONE_NEWUSER
 		attributes.UidMappings = ownIDs("/proc/self/uid_map", os.Getuid())
 		attributes.GidMappings = ownIDs("/proc/self/gid_map", os.Getgid())
 	}
 	return attributes
-}
-
-// mayBuild reports whether this process has the capabilities that it takes to build a copy.
-func mayBuild() bool {
-	var sets capabilitySets
-	err := capabilities(syscall.SYS_CAPGET, &sets)
-	lacks := func(n uintptr) bool { return sets[0].effective>>n&1 == 0 }
-	return err == nil && !slices.ContainsFunc(buildingCapabilities, lacks)
 }
 
 // capabilitySets is what the kernel's capget and capset take: the capabilities up to 31, and those above.
