@@ -3,6 +3,14 @@
 // a change that changes nothing (equivalent.txt lists those), or code that nobody needs.
 //
 //	go run ./testdata/mutate -files 'reviewer*.go,review.go'
+//	go run ./testdata/mutate -n 20000 -files 'try*.go' -sample 30 -seed x -only '^TestTry'
+//
+// The second one is a sample: 30 of those files' mutants, which the seed chooses, and only these tests.
+//
+// A mutant has a condition that is always false or true, or without one operand, a comparison or a sum that is another
+// one, a value, a literal or a constant that is another one, a statement, a loop, an assignment, an element of a list
+// or a map left out, two neighbouring statements or arguments exchanged, the argument alone of a call that has one, or
+// another function of the same signature called. What does not compile is left out.
 //
 // All mutants are in one test binary, each behind a condition, and a number in that binary says which one it is. So
 // there is one build, and the map of which test meets which mutant is exact, processes that tests start included.
@@ -14,6 +22,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	_ "embed"
 	"encoding/json"
@@ -23,6 +32,7 @@ import (
 	"go/parser"
 	"go/token"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -61,6 +71,8 @@ var (
 	each    = flag.Duration("each", time.Minute, "run at most tests that alone take `TIME` for one mutant")
 	total   = flag.Duration("for", 0, "start no mutant after `TIME`")
 	again   = flag.Bool("again", false, "run those, too, of which results are known")
+	sample  = flag.Int("sample", 0, "of those that are asked for run the `N` that come first in the order of the seed")
+	only    = flag.String("only", "", "know of no tests but those that this `REGEXP` matches")
 	with    = flag.String("tests", "", "run survivors with the tests that this `REGEXP` matches, and no others")
 	dry     = flag.Bool("dry", false, "print the mutants, run none")
 	work    = flag.String("work", "", "`DIR` for the binary, the map and results.jsonl (default: in the user's cache)")
@@ -101,15 +113,18 @@ func run(out io.Writer, dir string) error {
 	if err != nil {
 		return err
 	}
-	only, err := regexp.Compile(*funcs)
+	ofFunctions, err := regexp.Compile(*funcs)
 	if err != nil {
 		return err
 	}
-	var chosen []*mutant
-	for _, m := range picked {
-		if matches(*files, m.file) && only.MatchString(m.fn) {
-			chosen = append(chosen, m)
-		}
+	chosen := slices.DeleteFunc(slices.Clone(picked), func(m *mutant) bool {
+		return !matches(*files, m.file) || !ofFunctions.MatchString(m.fn)
+	})
+	if *sample > 0 && *sample < len(chosen) {
+		slices.SortFunc(chosen, func(a, b *mutant) int { return a.rank - b.rank })
+		chosen = slices.DeleteFunc(chosen, func(m *mutant) bool { return m.bad })
+		chosen = chosen[:min(*sample, len(chosen))]
+		slices.SortFunc(chosen, func(a, b *mutant) int { return a.id - b.id })
 	}
 	fmt.Fprintf(out, "%d changes are possible, %d are made, %d of them in the files asked for\n",
 		len(all), len(picked), len(chosen))
@@ -227,7 +242,7 @@ func (s *session) interrupted() bool {
 
 // trace finds out which test meets which mutants, as far as that is not known from an earlier run.
 func (s *session) trace(binary string) error {
-	list := exec.Command(binary, "-test.list", "^(Test|Fuzz)")
+	list := exec.Command(binary, "-test.list", cmp.Or(*only, "^(Test|Fuzz)"))
 	list.Dir = s.dir
 	out, err := list.Output()
 	if err != nil {
@@ -301,7 +316,8 @@ func (s *session) trace(binary string) error {
 			r.files[file]++
 		}
 	}
-	text, err := json.Marshal(s.reach)
+	maps.Copy(known, s.reach)
+	text, err := json.Marshal(known)
 	if err != nil {
 		return err
 	}
@@ -474,7 +490,7 @@ func (s *session) play(chosen []*mutant) error {
 			}
 		}
 	}
-	testSum, same := sum(tests), equivalents(equivalentList)
+	testSum, same := sum(tests)+*only, equivalents(equivalentList)
 	var todo []*mutant
 	for _, m := range chosen {
 		r, known := s.results[m.key()]

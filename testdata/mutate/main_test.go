@@ -12,7 +12,16 @@ import (
 
 const toy = `package main
 
+import "strings"
+
 func main() {}
+
+func named(name string) string {
+	list := []string{"of", "the"}
+	list = append(list, strings.TrimSpace(name))
+	list = append(list, "end")
+	return strings.ToLower(strings.Join(list, " "))
+}
 
 func held(a, b int) bool { return a < b && b < 10 }
 
@@ -59,6 +68,12 @@ func TestHeld(t *testing.T) {
 	}
 }
 
+func TestNamed(t *testing.T) {
+	if got := named(" House"); got != "of the house end" {
+		t.Error(got)
+	}
+}
+
 func TestCalled(t *testing.T) { called(5); called(0) }
 
 func TestCount(t *testing.T) {
@@ -99,16 +114,23 @@ func TestMutate(t *testing.T) {
 		t.Fatal(err)
 	}
 	for key, want := range map[string]string{
-		"toy.go held: a < b → a <= b":                    "killed",
-		"toy.go held: b < 10 → b <= 10":                  "killed",
-		"toy.go held: a < b && b < 10 → a < b || b < 10": "killed",
-		"toy.go held: 10 → 10 + 1":                       "killed",
-		"toy.go called: a > 1 → a >= 1":                  "survived",
-		"toy.go called: return 7 → return 0":             "survived",
-		"toy.go called: a > 1 → true":                    "",
-		"toy.go count: n++ → nothing":                    "timeout",
-		"toy.go count: n < len(list) → n <= len(list)":   "killed",
-		`toy.go unmet: println("nobody") → nothing`:      "unmet",
+		"toy.go held: a < b → a <= b":                       "killed",
+		"toy.go held: b < 10 → b <= 10":                     "killed",
+		"toy.go held: a < b && b < 10 → a < b || b < 10":    "killed",
+		"toy.go held: 10 → 10 + 1":                          "killed",
+		"toy.go called: a > 1 → a >= 1":                     "survived",
+		"toy.go called: return 7 → return 0":                "survived",
+		"toy.go called: a > 1 → true":                       "",
+		"toy.go count: n++ → nothing":                       "timeout",
+		"toy.go count: n < len(list) → n <= len(list)":      "killed",
+		"toy.go held: a < b && b < 10 → a < b":              "killed",
+		"toy.go held: a < b && b < 10 → b < 10":             "killed",
+		`toy.go named: "the" → nothing`:                     "killed",
+		"toy.go named: strings.TrimSpace → strings.ToLower": "killed",
+		"toy.go named: strings.TrimSpace(name) → name":      "killed",
+		`toy.go named: list = append(list, strings.TrimSpace(name)) list = append(list, "end") → ` +
+			`list = append(list, "end") list = append(list, strings.TrimSpace(name))`: "killed",
+		`toy.go unmet: println("nobody") → nothing`: "unmet",
 	} {
 		got := ""
 		for line := range strings.Lines(string(results)) {
@@ -121,6 +143,12 @@ func TestMutate(t *testing.T) {
 			t.Errorf("%s: got %q, want %q", key, got, want)
 		}
 	}
+	*sample, *only = 2, "^TestHeld$"
+	out.Reset()
+	if err := run(&out, dir); err != nil || !strings.Contains(out.String(), "2 of them") || !strings.Contains(out.String(), "1 tests") {
+		t.Errorf("a sample: %v %s", err, out.String())
+	}
+	*sample, *only = 0, ""
 	out.Reset()
 	if err := run(&out, dir); err != nil || strings.Contains(out.String(), "survived toy.go") {
 		t.Errorf("again: %v %s", err, out.String())

@@ -14,6 +14,7 @@ import (
 	"go/types"
 	"hash/fnv"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -371,8 +372,15 @@ func (f *finder) node(n ast.Node) {
 		}
 	case *ast.CaseClause:
 		f.caseValues(n)
+		f.order(n.Body)
 	case *ast.CallExpr:
 		f.arguments(n)
+		f.callee(n)
+		f.wrapper(n)
+	case *ast.CompositeLit:
+		f.elements(n)
+	case *ast.BlockStmt:
+		f.order(n.List)
 	}
 }
 
@@ -404,6 +412,7 @@ func (f *finder) binary(n *ast.BinaryExpr) {
 	f.expr(n, text)
 	if n.Op == token.LAND || n.Op == token.LOR {
 		for _, e := range []ast.Expr{n.X, n.Y} {
+			f.expr(n, f.text(e)) // without the other operand
 			if _, isBinary := e.(*ast.BinaryExpr); !isBinary {
 				f.expr(e, "!("+f.text(e)+")")
 			}
@@ -584,6 +593,130 @@ func (f *finder) arguments(n *ast.CallExpr) {
 	}
 }
 
+// callee adds a call of the next function, by name, that the file calls and that has the same signature: with a
+// receiver the next method of its type.
+func (f *finder) callee(n *ast.CallExpr) {
+	called := f.function(n)
+	if called == nil {
+		return
+	}
+	signature, others := called.Type().(*types.Signature), map[string]bool{}
+	if signature.TypeParams() != nil || signature.Results().Len() == 0 {
+		return
+	}
+	ast.Inspect(f.file.tree, func(node ast.Node) bool {
+		if call, ok := node.(*ast.CallExpr); ok {
+			if other := f.function(call); other != nil && other != called {
+				s := other.Type().(*types.Signature)
+				sameReceiver := s.Recv() == nil && signature.Recv() == nil ||
+					s.Recv() != nil && signature.Recv() != nil && types.Identical(s.Recv().Type(), signature.Recv().Type())
+				if sameReceiver && types.Identical(s, signature) {
+					others[f.calleeText(call, n)] = true
+				}
+			}
+		}
+		return true
+	})
+	names := slices.Sorted(maps.Keys(others))
+	if len(names) == 0 {
+		return
+	}
+	i, _ := slices.BinarySearch(names, f.text(n.Fun))
+	other := names[i%len(names)]
+	f.exprPart(n, other+f.src(n.Fun.End(), n.End()), n.Fun, other)
+}
+
+// calleeText is what calls in the place of n's function the one that call does: a method of n's own value.
+func (f *finder) calleeText(call, n *ast.CallExpr) string {
+	if method, ok := call.Fun.(*ast.SelectorExpr); ok && f.function(n).Type().(*types.Signature).Recv() != nil {
+		return f.text(n.Fun.(*ast.SelectorExpr).X) + "." + method.Sel.Name
+	}
+	return f.text(call.Fun)
+}
+
+// function returns the function or method that n calls by its name, or nil.
+func (f *finder) function(n *ast.CallExpr) *types.Func {
+	name, ok := n.Fun.(*ast.Ident)
+	if selector, isSelector := n.Fun.(*ast.SelectorExpr); isSelector {
+		name, ok = selector.Sel, true
+	}
+	if !ok {
+		return nil
+	}
+	called, _ := f.info.Uses[name].(*types.Func)
+	return called
+}
+
+// wrapper adds the argument alone of a call that has one, of the type that the call has.
+func (f *finder) wrapper(n *ast.CallExpr) {
+	if len(n.Args) == 1 && !n.Ellipsis.IsValid() && types.Identical(f.typeOf(n), f.typeOf(n.Args[0])) {
+		f.expr(n, f.text(n.Args[0]))
+	}
+}
+
+// elements adds a list or map without each of its elements.
+func (f *finder) elements(n *ast.CompositeLit) {
+	if _, isStruct := f.typeOf(n).Underlying().(*types.Struct); isStruct || n.Type == nil {
+		return
+	}
+	for i, e := range n.Elts {
+		from, to := e.Pos(), n.Rbrace
+		if i+1 < len(n.Elts) {
+			to = n.Elts[i+1].Pos()
+		} else if i > 0 {
+			from = n.Elts[i-1].End()
+		}
+		f.exprPart(n, f.src(n.Pos(), from)+f.src(to, n.End()), e, "")
+	}
+}
+
+// order adds the list with each two neighbours changed that both call something, of which the second needs nothing
+// that the first declares.
+func (f *finder) order(list []ast.Stmt) {
+	for i := range len(list) - 1 {
+		a, b := list[i], list[i+1]
+		if !f.calls(a) || !f.calls(b) || f.declares(a, b) {
+			continue
+		}
+		part := f.text(b) + f.src(a.End(), b.Pos()) + f.text(a)
+		whole, both := stretch{list[0].Pos(), list[len(list)-1].End()}, stretch{a.Pos(), b.End()}
+		f.addPart(whole, "", f.src(whole.from, a.Pos())+part+f.src(b.End(), whole.to), both, part)
+	}
+}
+
+// stretch is a node that ends where another one does.
+type stretch struct{ from, to token.Pos }
+
+func (s stretch) Pos() token.Pos { return s.from }
+func (s stretch) End() token.Pos { return s.to }
+
+// calls reports whether s calls something and goes on to what is behind it.
+func (f *finder) calls(s ast.Stmt) (does bool) {
+	switch s.(type) {
+	case *ast.ReturnStmt, *ast.BranchStmt, *ast.LabeledStmt, *ast.DeclStmt:
+		return false
+	}
+	ast.Inspect(s, func(n ast.Node) bool {
+		call, ok := n.(*ast.CallExpr)
+		does = does || ok && !isName(call.Fun, "exitOnPanic", "Helper")
+		return !does
+	})
+	return does
+}
+
+// declares reports whether b uses what a declares.
+func (f *finder) declares(a, b ast.Stmt) (does bool) {
+	ast.Inspect(b, func(n ast.Node) bool {
+		if name, ok := n.(*ast.Ident); ok {
+			if used := f.info.Uses[name]; used != nil && a.Pos() <= used.Pos() && used.Pos() < a.End() {
+				does = true
+			}
+		}
+		return !does
+	})
+	return does
+}
+
 // pick returns at most n mutants, none of them without a place in the order that seed gives: of each function the
 // first ones come first, and a function that can be changed in four times as many ways has twice as many.
 func pick(all []*mutant, n int, seed string) []*mutant {
@@ -662,7 +795,7 @@ type rendering struct {
 
 type span struct {
 	from, to int
-	group    *group
+	ids      []int
 }
 
 func (r *rendering) render(text []byte, from, to int, groups []*group) {
@@ -681,7 +814,7 @@ func (r *rendering) render(text []byte, from, to int, groups []*group) {
 		slices.Sort(ids)
 		if g.kind == "" {
 			for _, id := range ids {
-				fmt.Fprintf(&r.out, "if mutantOn(%d) { %s } else ", id, g.edits[id])
+				r.alternative(id, "if mutantOn(%d) { %s } else ", g.edits[id])
 			}
 			r.out.WriteString("{ ")
 			r.render(text, g.from, g.to, groups[1:inner])
@@ -689,16 +822,23 @@ func (r *rendering) render(text []byte, from, to int, groups []*group) {
 		} else {
 			fmt.Fprintf(&r.out, "func() %s { ", g.kind)
 			for _, id := range ids {
-				fmt.Fprintf(&r.out, "if mutantOn(%d) { return %s }; ", id, g.edits[id])
+				r.alternative(id, "if mutantOn(%d) { return %s }; ", g.edits[id])
 			}
 			r.out.WriteString("return ")
 			r.render(text, g.from, g.to, groups[1:inner])
 			r.out.WriteString(" }()")
 		}
-		r.spans = append(r.spans, span{start, r.out.Len(), g})
+		r.spans = append(r.spans, span{start, r.out.Len(), ids})
 		from, groups = g.to, groups[inner:]
 	}
 	r.out.Write(text[from:to])
+}
+
+// alternative writes the text of one mutant.
+func (r *rendering) alternative(id int, format, text string) {
+	start := r.out.Len()
+	fmt.Fprintf(&r.out, format, id, text)
+	r.spans = append(r.spans, span{start, r.out.Len(), []int{id}})
 }
 
 // renderFile returns the file with all mutants that compile.
@@ -787,7 +927,7 @@ func (p *program) renderAll(picked []*mutant) (map[string][]byte, error) {
 				lost = err
 			}
 			for _, s := range guilty {
-				for id := range s.group.edits {
+				for _, id := range s.ids {
 					byID[id].bad = true
 				}
 			}
