@@ -108,7 +108,7 @@ func TestLookUnread(t *testing.T) {
 	request := box.read("../fake/reviewer-1.stdin")
 	expectIn(t, "the request", request, "```\nM a\nA new\n```\n", say(changesUnread, "deep/closed、notes.txt"))
 	expectNotIn(t, "the request", request, " notes.txt\n", " deep/closed\n")
-	expectEnd(t, "ccc verdict", box.run(20*time.Second, "", "ccc", "verdict"), 0, "allow\n", "")
+	expectEnd(t, "ccc verdict", box.run(20*time.Second, "", "ccc", "verdict"), 0, "allow\n", "之后没有改动")
 }
 
 // In a partial clone a look and a change have what the clone has, and nothing is fetched, whether the remote is there or not.
@@ -194,7 +194,7 @@ func TestLookWithoutState(t *testing.T) {
 		if tracked {
 			box.gitIn(box.work, "git add -A; git commit -qm all")
 		}
-		expectEnd(t, "ccc verdict", box.run(20*time.Second, "", "ccc", "verdict"), 0, "allow\n", "")
+		expectEnd(t, "ccc verdict", box.run(20*time.Second, "", "ccc", "verdict"), 0, "allow\n", "之后没有改动")
 	}
 }
 

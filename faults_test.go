@@ -54,7 +54,7 @@ func TestFaultOutputUnwritable(t *testing.T) {
 	}
 	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"max_iterations":3}}`)
 	got := box.stop("")
-	expectEnd(t, "the stop", got, 0, blockNotYet, "")
+	expectEnd(t, "the stop", got, 0, blockNotYet, saidNotYet)
 	expectIn(t, "stderr", got.stderr, "opening the reviewer's output", "writing the timeline", "writing the log")
 	box.expectBounded(3)
 }

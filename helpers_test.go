@@ -36,10 +36,12 @@ func check(t testing.TB, err error) {
 	}
 }
 
-// expectEnd wants a command to end with that code, that on stdout, receipts aside, and a text to be in its stderr.
+// expectEnd wants a command to end with that code, that on stdout, receipts aside, and a text to be in its stderr, which
+// is empty where that is "".
 func expectEnd(t *testing.T, what string, got commandResult, code int, stdout, stderr string) {
 	t.Helper()
-	if got.code != code || decided(got.stdout) != stdout || !strings.Contains(got.stderr, stderr) {
+	isSaid := strings.Contains(got.stderr, stderr) && (got.stderr == "") == (stderr == "")
+	if got.code != code || decided(got.stdout) != stdout || !isSaid {
 		t.Errorf("%s: %+v, want exit code %d, %q and in stderr %q", what, got, code, stdout, stderr)
 	}
 }

@@ -65,7 +65,8 @@ func expectHooks(t *testing.T, tests []hookRow) {
 				stdin = box.event(test.event, test.members)
 			}
 			got := box.run(30*time.Second, stdin, append([]string{"ccc", "supervisor-hook"}, test.args...)...)
-			expectEnd(t, "the hook", got, test.code, test.stdout, "")
+			expectIs(t, "the exit code", got.code, test.code)
+			expectIs(t, "stdout", decided(got.stdout), test.stdout)
 			expectIn(t, "stderr", got.stderr, test.stderr...)
 			if test.silent && got.stderr != "" {
 				t.Errorf("stderr %q, want none", got.stderr)
@@ -366,7 +367,7 @@ func TestHookUnknownFlags(t *testing.T) {
 	box := newHookBox(t)
 	box.vars = append(box.vars, testTrustVariable+"=none")
 	box.reviews(fakeReview{runs(`echo "error: unknown option '--max-budget-usd'" >&2`), decides(false, "not yet")})
-	expectEnd(t, "said in a review", box.stop(""), 0, blockNotYet, "")
+	expectEnd(t, "said in a review", box.stop(""), 0, blockNotYet, saidNotYet)
 	expectNotIn(t, "the arguments", box.read("../fake/reviewer-1.args"), "--max-budget-usd\n", "--allowedTools\n", "--add-dir\n", "--model\n")
 	for _, flag := range []string{"--json-schema", "--max-budget-usd", "--system-prompt-snapshot"} {
 		box.claudeIs(fmt.Sprintf(`echo called >>"$HOME/calls"; echo "error: unknown option '%s'" >&2; exit 1`, flag))
@@ -433,8 +434,8 @@ func TestHookStateBroken(t *testing.T) {
 		box := newHookBox(t)
 		box.write(".claude/ccc", 0o600, "")
 		expectEnd(t, "the stop", box.stop(""), 0, blockNotYet, "not a directory")
-		expectEnd(t, "the next stop", box.stop(`"stop_hook_active":true`), 0, "", "")
-		expectEnd(t, "a question", box.hook(box.event(eventPreToolUse, asked)), 0, "", "")
+		expectEnd(t, "the next stop", box.stop(`"stop_hook_active":true`), 0, "", errNoCount.Error())
+		expectEnd(t, "a question", box.hook(box.event(eventPreToolUse, asked)), 0, "", errNoCount.Error())
 	})
 }
 
@@ -545,7 +546,7 @@ func TestSession(t *testing.T) {
 		t.Error("a third review ran")
 	}
 	expectEqual(t, "the verdicts", box.timelineVerdicts(), []verdict{verdictBlock, verdictAllow})
-	expectEnd(t, "ccc verdict, as in a script", box.run(10*time.Second, "", "ccc", "verdict"), 0, "allow\n", "")
+	expectEnd(t, "ccc verdict, as in a script", box.run(10*time.Second, "", "ccc", "verdict"), 0, "allow\n", "到下一条消息为止")
 }
 
 // The limit is ccc's, not the client's own of eight.

@@ -167,7 +167,7 @@ func (p pictured) play(t *testing.T, box *sandbox, dir string) {
 	another("blog", p.blog, "claude", "-p", "--continue", "/supervisor off")
 	tty.waitFor("2/10", 5*time.Minute)
 	tty.waitFor(" for 1m ", time.Minute) // as in "Worked for 1m 28s"
-	expectEnd(t, "ccc verdict", box.run(time.Minute, "", "ccc", "verdict"), 0, "allow\n", "")
+	expectEnd(t, "ccc verdict", box.run(time.Minute, "", "ccc", "verdict"), 0, "allow\n", "ccc")
 	save("session"+p.suffix+".txt", draw("session"))
 	others.Wait()
 	another("shop", p.shop)

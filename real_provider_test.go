@@ -300,7 +300,7 @@ func TestRealClientByHandProvider(t *testing.T) {
 		expectIs(t, "requests", len(api.requests(""))+len(a.requests(""))+len(b.requests("")), asked)
 		expectIs(t, "with --provider", box.run(60*time.Second, "", "ccc", "review", "--provider", "b").code, 0)
 		expectRequests(t, b.requests("review"), "token-of-b", "model-of-b")
-		expectEnd(t, "a session of a", box.run(60*time.Second, "", "ccc", "a", "--supervisor", "-p", "x"), 0, "the answer\n", "")
+		expectEnd(t, "a session of a", box.run(60*time.Second, "", "ccc", "a", "--supervisor", "-p", "x"), 0, "the answer\n", "Supervisor mode enabled")
 		asked = len(b.requests("review"))
 		expectIs(t, "beside another on record", box.run(60*time.Second, "", "ccc", "review", "--provider", "b").code, 0)
 		expectRequests(t, b.requests("review")[asked:], "token-of-b", "model-of-b")

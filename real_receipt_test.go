@@ -66,7 +66,7 @@ func TestRealClientReceipt(t *testing.T) {
 			expectNotIn(t, "what was looked at", strings.Join(r.did.Tools, " "), "touch")
 		}
 		expectIs(t, "the refused calls", refused, 3)
-		expectEnd(t, "ccc verdict", box.run(20*time.Second, "", "ccc", "verdict"), 0, "allow\n", "")
+		expectEnd(t, "ccc verdict", box.run(20*time.Second, "", "ccc", "verdict"), 0, "allow\n", "ccc")
 	})
 }
 

@@ -228,10 +228,10 @@ func TestRealClientRefusedWork(t *testing.T) {
 		box.vars = append(box.vars, "CCC_WORK_DIR="+box.work)
 		box.write(".claude/ccc.json", 0o600, `{"supervisor":{"max_iterations":1}}`)
 		box.run(60*time.Second, "make it so\n", "ccc", "--supervisor", "--", "-p", "--permission-mode", "bypassPermissions")
-		expectEnd(t, "the verdict", box.run(20*time.Second, "", "ccc", "verdict"), 1, "limit\n", "")
+		expectEnd(t, "the verdict", box.run(20*time.Second, "", "ccc", "verdict"), 1, "limit\n", "ccc")
 		box.run(60*time.Second, "what do the notes say?\n", "ccc", "--supervisor", "--", "-p", "--permission-mode", "bypassPermissions")
 		expectIn(t, "the request", api.lastReview(t), "另一个会话的改动，还没有通过", "它最新的要求：make it so", "它上次的反馈：write a test", "```\nM notes.txt\n```")
-		expectEnd(t, "the verdict", box.run(20*time.Second, "", "ccc", "verdict"), 0, "allow\n", "")
+		expectEnd(t, "the verdict", box.run(20*time.Second, "", "ccc", "verdict"), 0, "allow\n", "ccc")
 	})
 }
 

@@ -28,15 +28,15 @@ func TestShown(t *testing.T) {
 	tests := []struct {
 		name, state string
 		review      fakeReview
-		shown       string
+		said, shown string
 	}{
-		{"approved", "", allows(""), "审查 1/8：通过 · "},
-		{"left_to_the_user", "", allows("rotate the key"), "审查者给你的留言：rotate the key"},
-		{"failed", "", fails("API Error: 529"), `这次审查没能完成，Agent 的工作未经检查。\n原因：审查者报错：API Error: 529\n` +
+		{"approved", "", allows(""), "任务已完成\n允许停止", "审查 1/8：通过 · "},
+		{"left_to_the_user", "", allows("rotate the key"), "允许停止", "审查者给你的留言：rotate the key"},
+		{"failed", "", fails("API Error: 529"), "no review: 审查者报错：API Error: 529", `这次审查没能完成，Agent 的工作未经检查。\n原因：审查者报错：API Error: 529\n` +
 			`发一条“继续”，它停下时会再审，或者运行 ccc review。\n仍不行请运行 ccc doctor`},
-		{"too_long", "", fails("Prompt is too long"), `原因：审查者报错：Prompt is too long\n` +
+		{"too_long", "", fails("Prompt is too long"), "no review: 审查者报错：Prompt is too long", `原因：审查者报错：Prompt is too long\n` +
 			`对话太长，审查者读不下：先运行 /compact，再发一条“继续”"}`},
-		{"limit", stateText(testSession, 10, ""), allows(""),
+		{"limit", stateText(testSession, 10, ""), allows(""), "已达到审查次数上限 10/10，允许停止",
 			`"[SUPERVISOR] 这项要求的 8 次审查已用完，这次停下没有再审。\n你再发消息会重新计数。"`},
 	}
 	for _, test := range tests {
@@ -49,7 +49,7 @@ func TestShown(t *testing.T) {
 				}
 			}
 			prepare()
-			expectEnd(t, "by hand", box.stop(""), 0, "", "")
+			expectEnd(t, "by hand", box.stop(""), 0, "", test.said)
 			box.inSession()
 			box.submit("before")
 			prepare()
@@ -92,7 +92,7 @@ func TestShownAtLimit(t *testing.T) {
 	box.stop("")
 	const want = `{"systemMessage":"[SUPERVISOR] 这项要求的 1 次审查已用完，这次停下没有再审。\n你再发消息会重新计数。\n` +
 		`上次的反馈还没有解决：two tests fail"}` + "\n"
-	expectEnd(t, "the stop at the limit", box.stop(inTurn), 0, want, "")
+	expectEnd(t, "the stop at the limit", box.stop(inTurn), 0, want, "已达到审查次数上限 1/1，允许停止")
 	// A review that failed has settled nothing.
 	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"max_iterations":2}}`)
 	box.reviews(fails("API Error: 529"))
@@ -317,7 +317,7 @@ func TestWorktree(t *testing.T) {
 	box.write("../work/trees/feature/.git", 0o600, "gitdir: "+filepath.Join(box.work, ".git/worktrees/feature")+"\n")
 	box.write("../work/trees/feature/sub/x", 0o600, "")
 	event := strings.Replace(box.event("Stop", ""), box.work, filepath.Join(tree, "sub"), 1)
-	expectEnd(t, "the stop", box.hook(event), 0, blockNotYet, "")
+	expectEnd(t, "the stop", box.hook(event), 0, blockNotYet, saidNotYet)
 	expectIs(t, "the reviewer's directory", strings.TrimSpace(box.read("../fake/reviewer-1.cwd")), tree)
 	expectIn(t, "the request", box.read("../fake/reviewer-1.stdin"), "worktree 里工作："+tree, "主目录 "+box.work)
 	expectIn(t, "the reviewer's command line", box.read("../fake/reviewer-1.args"), "--add-dir\n"+box.work+"\n")
@@ -564,11 +564,12 @@ func TestWithoutVerdict(t *testing.T) {
 		name := fmt.Sprint("stop ", i+1)
 		got := box.stop("")
 		want := fmt.Sprintf(`{"decision":"block","reason":%q}`+"\n", stop.reason)
+		said := "任务未完成\n" + stop.reason + "\nAgent 将根据反馈继续工作"
 		if stop.reason == "" {
-			want = got.stdout
+			want, said = got.stdout, "没有给出判定"
 			expectNotIn(t, name, want, "decision")
 		}
-		expectEnd(t, name, got, 0, want, "")
+		expectEnd(t, name, got, 0, want, said)
 		expectIn(t, name, got.stdout, stop.shown)
 		request := box.read(fmt.Sprintf("../fake/reviewer-%d.stdin", i+1))
 		expectIs(t, name+": the form is repeated", strings.Contains(request, repeated), stop.repeated)
@@ -629,7 +630,7 @@ func TestNothingRedacted(t *testing.T) {
 	for range 2 {
 		talk := box.transcript(transcriptOf("user: set it to kimi-k2-thinking; agent: done"))
 		got := box.stop(talk + `,"last_assistant_message":` + string(encodeJSON("done: "+code+" it is")))
-		expectEnd(t, "the stop", got, 0, string(encodeJSON(blocked(code)))+"\n", "")
+		expectEnd(t, "the stop", got, 0, string(encodeJSON(blocked(code)))+"\n", "任务未完成\n"+code+"\n")
 	}
 	request := box.read("../fake/reviewer-2.stdin")
 	expectIn(t, "the request", request,

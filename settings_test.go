@@ -189,7 +189,7 @@ func TestNamedPipes(t *testing.T) {
 	box := newHookBox(t)
 	box.claudeIs(`echo '{"type":"result","subtype":"success","result":"not yet"}'`)
 	box.run(10*time.Second, "", "sh", "-c", "mkdir -p ~/.claude/commands && mkfifo ~/.claude/settings.json ~/.claude/commands/supervisor.md")
-	expectEnd(t, "a stop", box.stop(""), 0, blockNotYet, "")
+	expectEnd(t, "a stop", box.stop(""), 0, blockNotYet, saidNotYet)
 	expectIn(t, "the answer to a switch", box.submit("/supervisor off").stdout, `"decision":"block"`)
 	box = newFakeBox(t)
 	box.claudeIs(`cat "$2"`)
@@ -316,7 +316,7 @@ func TestHookSurvivesUpgrade(t *testing.T) {
 	install("1.1")
 	os.RemoveAll(filepath.Join(prefix, "Cellar/1.0"))
 	box.vars = append(box.vars, "CCC_SUPERVISOR=1")
-	expectEnd(t, "after the upgrade", box.run(60*time.Second, box.event(eventStop, ""), "sh", "-c", hookCommand(link)), 0, blockNotYet, "")
+	expectEnd(t, "after the upgrade", box.run(60*time.Second, box.event(eventStop, ""), "sh", "-c", hookCommand(link)), 0, blockNotYet, saidNotYet)
 	if box.prepare(); box.settings() != text {
 		t.Errorf("the next launch wrote\n%s", box.settings())
 	}

@@ -146,7 +146,7 @@ func TestPromptWithoutWords(t *testing.T) {
 	box := newHookBox(t)
 	box.write(statePath, 0o600, stateText(testSession, 10, ""))
 	box.submit("")
-	expectEnd(t, "a stop behind it", box.stop(""), 0, blockNotYet, "")
+	expectEnd(t, "a stop behind it", box.stop(""), 0, blockNotYet, saidNotYet)
 }
 
 // switches is a step of a reviewer's while which the user types /supervisor and the mode.

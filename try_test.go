@@ -100,7 +100,7 @@ func TestTryOffered(t *testing.T) {
 	box.reviews(fakeReview{
 		runs(try + ` 'cat notes.txt; echo changed >notes.txt; touch new; exit 3' >"$dir/ran"; ` + try + ` sleep 0.2; ` + try + ` --timeout 100ms 'sleep 5'`),
 		decides(false, "not yet")})
-	expectEnd(t, "the stop", box.stop(""), 0, blockNotYet, "")
+	expectEnd(t, "the stop", box.stop(""), 0, blockNotYet, saidNotYet)
 	args, request := box.read("../fake/reviewer-1.args"), box.read("../fake/reviewer-1.stdin")
 	expectIn(t, "the reviewer's command line", args, "--allowedTools\nRead\nBash("+try+":*)\n", reviewerSettings(try, []string{box.work}, false))
 	expectIn(t, "the request", request, "```sh\n"+tryExample(try)+"\n```")

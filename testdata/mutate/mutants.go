@@ -693,7 +693,7 @@ func (s stretch) End() token.Pos { return s.to }
 // calls reports whether s calls something and goes on to what is behind it.
 func (f *finder) calls(s ast.Stmt) (does bool) {
 	switch s.(type) {
-	case *ast.ReturnStmt, *ast.BranchStmt, *ast.LabeledStmt, *ast.DeclStmt:
+	case *ast.ReturnStmt, *ast.BranchStmt, *ast.LabeledStmt, *ast.DeclStmt, *ast.CaseClause, *ast.CommClause:
 		return false
 	}
 	ast.Inspect(s, func(n ast.Node) bool {
