@@ -64,7 +64,8 @@ func (end endedReview) play(t *testing.T) {
 	if end.signal == syscall.SIGKILL { // then nobody is left to end what does not heed the kernel
 		stubborn = fakeReview{runs("trap 'kill $!; exit' TERM; sh -c 'echo ready >" + box.home + "/daemon; exec sleep 100' & wait")}
 	}
-	box.reviews(slices.Concat(stubborn, end.first, fakeReview{runs("sleep 100")}))
+	complains := fakeReview{runs("echo I am ended >&2")} // which is not the reason
+	box.reviews(slices.Concat(complains, stubborn, end.first, fakeReview{runs("sleep 100")}))
 	var stdout, stderr strings.Builder
 	cmd := box.command("ccc", "supervisor-hook")
 	cmd.Stdin = strings.NewReader(box.event("Stop", ""))
@@ -97,6 +98,10 @@ func (end endedReview) play(t *testing.T) {
 	}
 	if stdout.String() != end.stdout || !strings.Contains(stderr.String(), end.stderr) {
 		t.Errorf("stdout %q, stderr %s", stdout.String(), stderr.String())
+	}
+	if end.signal != 0 { // who ended it knows
+		expectIn(t, "the next prompt", box.submit("next").stdout, "上次审查已取消")
+		expectEqual(t, "the verdicts", box.timelineVerdicts(), []verdict{verdictCancelled})
 	}
 }
 

@@ -55,11 +55,10 @@ func TestFaultDiskLinked(t *testing.T) {
 	expectIn(t, "of a read-only one", got.stdout, "problem  hooks tried: trying the hooks: ", "problem  state directory: writing to ", "\n         findmnt -T ")
 }
 
-// A disk that can't take what was written to it costs the user's file nothing: it is replaced after the sync, not
-// before. A filter of system calls plays such a disk, for one thread.
-func TestFaultSync(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "settings.json")
-	check(t, os.WriteFile(path, []byte("old"), 0o600))
+// withoutSync calls do on a thread of its own on which, and in all that it starts, no sync of a file to the disk works: a
+// filter of system calls plays such a disk.
+func withoutSync(t *testing.T, do func()) {
+	t.Helper()
 	const number, noNewPrivileges, filterMode = 0, 38, 2
 	program := []syscall.SockFilter{
 		{Code: syscall.BPF_LD | syscall.BPF_W | syscall.BPF_ABS, K: number},
@@ -68,32 +67,84 @@ func TestFaultSync(t *testing.T) {
 		{Code: syscall.BPF_RET | syscall.BPF_K, K: 0x7fff0000},
 	}
 	filter := syscall.SockFprog{Len: uint16(len(program)), Filter: &program[0]}
-	var filterErr, durable, quick error
+	var err error
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
 		runtime.LockOSThread() // for good: the thread ends with the goroutine
 		_, _, errno := syscall.RawSyscall6(syscall.SYS_PRCTL, noNewPrivileges, 1, 0, 0, 0, 0)
-		if filterErr = callError("prctl", errno); filterErr != nil {
+		if err = callError("prctl", errno); err != nil {
 			return
 		}
 		_, _, errno = syscall.RawSyscall(syscall.SYS_PRCTL, syscall.PR_SET_SECCOMP, filterMode, uintptr(unsafe.Pointer(&filter)))
-		if filterErr = callError("seccomp", errno); filterErr != nil {
-			return
+		if err = callError("seccomp", errno); err == nil {
+			do()
 		}
+	}()
+	<-done
+	if err != nil {
+		t.Skip("no filter of system calls: ", err)
+	}
+}
+
+// A disk that can't take what was written to it costs the user's file nothing: it is replaced after the sync, not
+// before.
+func TestFaultSync(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "settings.json")
+	check(t, os.WriteFile(path, []byte("old"), 0o600))
+	var durable, quick error
+	withoutSync(t, func() {
 		durable = replaceFile(path, []byte("new"), true)
 		text, _ := os.ReadFile(path)
 		if left, _ := os.ReadDir(filepath.Dir(path)); string(text) != "old" || len(left) != 1 {
 			t.Errorf("the file holds %s, beside it %v", text, left)
 		}
 		quick = replaceFile(path, []byte("new"), false) // a counter does not wait for the disk
-	}()
-	<-done
-	if filterErr != nil {
-		t.Skip("no filter of system calls: ", filterErr)
-	}
+	})
 	if text, _ := os.ReadFile(path); !errors.Is(durable, syscall.EIO) || quick != nil || string(text) != "new" {
 		t.Errorf("%v, %v: the file holds %s", durable, quick, text)
+	}
+}
+
+// So it is of each file that ccc writes for the user. What is missing or was changed by hand is to be written, the disk fails, and
+// the command says so and leaves that file as it was.
+func TestFaultSyncOfEach(t *testing.T) {
+	const settings, record = ".claude/settings.json", ".claude/.ccc-installed.json"
+	for name, test := range map[string]struct {
+		file    string
+		edit    []string // old and new texts of that file or another; none removes it
+		command []string
+	}{
+		"settings.json":            {settings, []string{settings, `"UserPromptSubmit"`, `"Other"`}, nil},
+		"the record of added keys": {record, []string{settings, `"disableAllHooks": false,`, ""}, nil},
+		"SUPERVISOR.md":            {".claude/SUPERVISOR.md", nil, nil},
+		"the command":              {".claude/commands/supervisor.md", nil, nil},
+		"uninstall":                {settings, nil, []string{"ccc", "uninstall"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			box := newFakeBox(t)
+			box.setSettings("{\n  \"mine\": 1\n}\n")
+			box.launch()
+			switch {
+			case len(test.edit) > 0:
+				text := box.read(test.edit[0])
+				expectIn(t, "what is edited", text, test.edit[1])
+				box.write(test.edit[0], 0o600, strings.Replace(text, test.edit[1], test.edit[2], 1))
+				box.write(record, 0o600, strings.Replace(box.read(record), `"disableAllHooks"`, `"allowManagedHooksOnly"`, 1))
+			case test.command == nil:
+				check(t, os.Remove(filepath.Join(box.home, test.file)))
+			}
+			before := box.read(test.file)
+			if test.command == nil {
+				test.command = []string{"ccc", "--supervisor", "--", "--version"}
+			}
+			withoutSync(t, func() {
+				expectEnd(t, "the command", box.run(30*time.Second, "", test.command...), 1, "", "input/output error")
+			})
+			expectIs(t, test.file, box.read(test.file), before)
+			expectIs(t, "its exit code on a disk that works", box.run(30*time.Second, "", test.command...).code, 0)
+			expectIs(t, "it is written there", box.read(test.file) != before, true)
+		})
 	}
 }
 

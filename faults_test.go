@@ -6,10 +6,13 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -96,21 +99,90 @@ func TestFaultConfigBrokenInSession(t *testing.T) {
 	}
 }
 
+// Launches at once wait for each other: each writes a SUPERVISOR.md of its own, and settings of its own for the hooks, and the
+// record has all of these files.
 func TestFaultManyLaunches(t *testing.T) {
 	box := newFakeBox(t)
 	box.setSettings("{\n  \"mine\": 1\n}\n")
-	results := make(chan commandResult, 16)
-	for range 16 {
-		go func() { results <- box.run(120*time.Second, "", "ccc", "--supervisor", "--", "--version") }()
+	const launches = 16
+	results := make(chan commandResult, launches)
+	for n := range launches {
+		own := *box
+		own.vars = append(slices.Clone(box.vars), fmt.Sprintf("CCC_CONFIG_DIR=%s/%d", box.home, n), "TMPDIR=/none") // files are made beside their own
+		own.write(fmt.Sprint(n, "/ccc.json"), 0o600, fmt.Sprintf(`{"supervisor":{"timeout_seconds":%d}}`, 1000+n))
+		go func() { results <- own.run(120*time.Second, "", "ccc", "--supervisor", "--", "--version") }()
 	}
-	for range 16 {
-		if got := <-results; got.code != 0 {
+	for range launches {
+		// One that finds the hooks of another behind its trial, with their own timeout, is refused.
+		if got := <-results; got.code != 0 && !strings.Contains(got.stderr, "ccc's part went out of ") {
 			t.Errorf("got %+v", got)
 		}
+	}
+	record := box.read(".claude/.ccc-installed.json")
+	for n := range launches {
+		expectIn(t, "the record", record, fmt.Sprintf("%q:", fmt.Sprintf("%s/%d/SUPERVISOR.md", box.home, n)))
 	}
 	text := box.read(".claude/settings.json")
 	if !json.Valid([]byte(text)) || strings.Count(text, "supervisor-hook") != 4 || !strings.Contains(text, "\"mine\": 1") {
 		t.Errorf("settings.json is %s", text)
+	}
+}
+
+// A file of ccc's is replaced, or only grows: whoever has one open reads on, whole, what was in it.
+func TestFaultReaders(t *testing.T) {
+	box := newHookBox(t)
+	box.repository()
+	box.inSession()
+	const first, second = "1800000000000.FIRST", "1800000000000.SECOND"
+	gone := exec.Command("true") // the first client of the second launch
+	check(t, gone.Run())
+	work := func(language string, seconds int, launches ...string) {
+		box.write(".claude/ccc.json", 0o600, fmt.Sprintf(`{"language":%q,"supervisor":{"timeout_seconds":%d}}`, language, seconds))
+		if got := box.run(60*time.Second, "", "env", "-u", "CCC_LAUNCH", "ccc", "--supervisor", "--", "--version"); got.code != 0 {
+			t.Fatalf("the launch: %+v", got)
+		}
+		for _, variable := range launches {
+			box.vars = append(box.vars, "CCC_LAUNCH="+variable, fmt.Sprint("CLAUDE_PID=", os.Getpid()))
+			if language == "zh" && variable == second {
+				box.vars = append(box.vars, fmt.Sprint("CLAUDE_PID=", gone.Process.Pid))
+			}
+			box.submit("fix it")
+		}
+		box.vars = append(box.vars, fmt.Sprint("CLAUDE_PID=", os.Getpid()))
+		box.write("../work/notes.txt", 0o600, fmt.Sprintln("in", seconds))
+		expectIs(t, "the stop", decided(box.stop("").stdout), blockNotYet)
+	}
+	work("zh", 600, second, first)
+	files, before := map[string]*os.File{}, map[string]string{}
+	for _, name := range box.files() {
+		if isOwn := strings.HasSuffix(name, "/ccc.json") || strings.HasSuffix(name, ".lock"); strings.HasPrefix(name, ".claude/") && !isOwn {
+			file, err := os.Open(filepath.Join(box.home, name))
+			check(t, err)
+			defer file.Close()
+			files[name], before[name] = file, box.read(name)
+		}
+	}
+	records, _ := filepath.Glob(filepath.Join(box.home, ".claude/ccc/tree-*.json"))
+	for _, path := range records {
+		file, err := os.Open(path)
+		check(t, err)
+		defer file.Close()
+		files["the record"] = file
+		text, _ := os.ReadFile(path)
+		before["the record"] = string(text)
+	}
+	work("en", 900, second)
+	changed := 0
+	for name, file := range files {
+		text, err := io.ReadAll(file)
+		check(t, err)
+		expectPrefix(t, name+", as it was opened", string(text), before[name])
+		if strings.HasPrefix(name, ".claude/") && box.read(name) != before[name] {
+			changed++
+		}
+	}
+	if changed < 8 {
+		t.Errorf("of %d files only %d changed", len(files), changed)
 	}
 }
 

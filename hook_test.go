@@ -926,6 +926,7 @@ func TestReviewWork(t *testing.T) {
 		git      string  // what is done behind the prompt
 		noTree   bool    // outside git
 		queued   bool    // the user has typed "quickly" meanwhile
+		switched bool    // and switched it on, behind a prompt that ccc did not get
 		last     verdict // of the stop before the prompt
 		reviewed bool
 	}{
@@ -940,6 +941,7 @@ func TestReviewWork(t *testing.T) {
 		"words, and an ignored file":      {lines: hi + "; agent: hello", git: "mkdir -p .git/info && echo junk > .git/info/exclude; echo > junk"},
 		"a call, and a prompt behind it":  {lines: "user: hi | NEW; call: toolu_1 | NEW; result: ok; queued: quickly | NEW; agent: done", queued: true, reviewed: true},
 		"a call, Esc, and a prompt":       {lines: "user: hi | NEW; call: toolu_1 | NEW; result: ok; user: quickly | NEW; agent: done", queued: true, reviewed: true},
+		"words, switched on in mid-turn":  {lines: hi + "; agent: hello", switched: true, reviewed: true},
 		"words, the prompt is not there":  {lines: "user: hello | NEW; agent: hello", reviewed: true},
 		"words behind an approval":        {lines: before + "; user: hi | NEW; agent: hello", last: verdictAllow},
 		"words behind an approved file":   {lines: behind, earlier: "echo > new", last: verdictAllow},
@@ -961,7 +963,9 @@ func TestReviewWork(t *testing.T) {
 				box.repository()
 			}
 			prompt := "hi"
-			if strings.Contains(test.lines, "thanks") {
+			if test.switched {
+				prompt = "/supervisor on"
+			} else if strings.Contains(test.lines, "thanks") {
 				prompt = "thanks"
 			}
 			if test.earlier != "" {

@@ -8,10 +8,13 @@ import (
 	"go/parser"
 	"go/token"
 	"go/types"
+	"io/fs"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
+	"unicode"
 )
 
 // house lists the files from the ground up, as the package comment of main.go has them. Each knows only files before it,
@@ -124,6 +127,71 @@ func TestPanicsEnd(t *testing.T) {
 	}
 	if len(found) != 4 {
 		t.Errorf("found %v", found)
+	}
+}
+
+// A text that a test does not want, or a file that it reads, is known elsewhere: to the source, to what tests write, or to
+// another expectation. What nobody knows nobody writes, and such an expectation can't fail. Of a text its words count.
+func TestExpectations(t *testing.T) {
+	t.Parallel()
+	type expectation struct {
+		at   token.Position
+		text string
+	}
+	var unwanted []expectation
+	known := new(strings.Builder)
+	isWord := func(r rune) bool { return r == ' ' || unicode.IsLetter(r) }
+	set := token.NewFileSet()
+	paths, _ := filepath.Glob("*.go")
+	for _, path := range paths {
+		file, err := parser.ParseFile(set, path, nil, 0)
+		check(t, err)
+		isUnwanted := map[ast.Expr]bool{}
+		ast.Inspect(file, func(n ast.Node) bool {
+			if call, ok := n.(*ast.CallExpr); ok {
+				first := len(call.Args)
+				if method, isMethod := call.Fun.(*ast.SelectorExpr); isMethod && method.Sel.Name == "read" {
+					first = 0
+				} else if types.ExprString(call.Fun) == "expectNotIn" {
+					first = 3
+				}
+				for _, argument := range call.Args[first:] {
+					isUnwanted[argument] = true
+				}
+			}
+			literal, ok := n.(*ast.BasicLit)
+			if !ok || literal.Kind != token.STRING {
+				return true
+			}
+			text, _ := strconv.Unquote(literal.Value)
+			switch isReal := strings.HasPrefix(path, "real_"); { // a client has words of its own
+			case !isUnwanted[literal]:
+				fmt.Fprintln(known, text)
+			case !isReal:
+				unwanted = append(unwanted, expectation{set.Position(literal.Pos()), text})
+			}
+			return true
+		})
+	}
+	for _, dir := range []string{"testdata/demo", "testdata/recordings", "testdata/show", "testdata/transcripts"} {
+		check(t, filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+			if err == nil && !entry.IsDir() {
+				fmt.Fprintln(known, readPage(t, path))
+			}
+			return err
+		}))
+	}
+	fmt.Fprintln(known, readPage(t, "testdata/claude"), readPage(t, "supervisor_prompt_default.md"))
+	all := known.String()
+	for _, e := range unwanted {
+		for _, words := range strings.FieldsFunc(e.text, func(r rune) bool { return !isWord(r) }) {
+			if !strings.Contains(all, strings.TrimSpace(words)) {
+				t.Errorf("%s: nothing knows %q of %q", e.at, words, e.text)
+			}
+		}
+	}
+	if len(unwanted) < 100 {
+		t.Errorf("only %d expectations were found", len(unwanted))
 	}
 }
 

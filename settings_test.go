@@ -84,9 +84,11 @@ func TestSettingsHooks(t *testing.T) {
 			t.Errorf("%s: a second time changes it: %v\n%s", name, err, again)
 		}
 	}
-	got, err := withHooks(nil, 1000)
-	if text := minified(string(got)); err != nil || strings.Count(text, `"timeout":1060`) != 2 || strings.Count(text, `"timeout":10}`) != 2 {
-		t.Errorf("timeout_seconds 1000: %v\n%s", err, text)
+	for seconds, timeout := range map[int]int{10: 600, 540: 600, 541: 601, 1000: 1060} {
+		got, err := withHooks(nil, seconds)
+		check(t, err)
+		expectCounts(t, fmt.Sprint("with timeout_seconds ", seconds), minified(string(got)),
+			map[string]int{fmt.Sprintf(`"timeout":%d,`, timeout): 2, `"timeout":10}`: 2})
 	}
 }
 
@@ -124,6 +126,7 @@ func TestSettingsShellQuote(t *testing.T) {
 	} {
 		expectIs(t, "quoted: "+word, shellQuote(word), want)
 		command := hookCommand(word)
+		expectIs(t, "the command", command, want+" supervisor-hook")
 		expectIs(t, "ccc's: "+command, callsCCC(command, "/bin/x"), filepath.Base(word) == "ccc")
 	}
 }

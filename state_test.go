@@ -48,6 +48,66 @@ func TestStateSweep(t *testing.T) {
 	expect(strings.Replace(others, "written.json", "mine.json written.json", 1))
 }
 
+// A sweep beside a hook takes nothing that has just been written: a review that runs is still seen to run, and ends as one.
+func TestSweepBeside(t *testing.T) {
+	box := newHookBox(t)
+	box.inSession()
+	box.repository()
+	box.vars = append(box.vars, "CCC_LAUNCH=1800000000000.BESIDE")
+	box.reviews(fakeReview{runs(`until [ -f "$FAKE_CLAUDE_DIR/go" ]; do sleep 0.02; done`), decides(false, "not yet")})
+	box.submit("fix it")
+	ended := make(chan commandResult)
+	go func() { ended <- box.stop("") }()
+	box.awaitIn(logPath, "review started")
+	list := func() (names string) {
+		paths, _ := filepath.Glob(filepath.Join(box.home, ".claude/ccc/*"))
+		for _, path := range paths {
+			names += filepath.Base(path) + "\n"
+		}
+		return names
+	}
+	before := list()
+	expectIn(t, "the files", before, "launch-", "running-", "tree-", ".objects", testSession)
+	for _, name := range []string{"launch-1.OLD", "running-old-1", "trial-old", "tree-old.json", "tree-old.lock", "tree-old.objects/x", "supervisor-old.json"} {
+		box.write(".claude/ccc/"+name, 0o600, "")
+		path := filepath.Join(box.home, ".claude/ccc", name)
+		check(t, os.Chtimes(path, ago(retention+time.Hour), ago(retention+time.Hour)))
+	}
+	other := *box
+	other.vars = append(slices.Clone(box.vars), "CCC_LAUNCH=", "CLAUDE_PROJECT_DIR=", "CCC_SUPERVISOR=")
+	other.launch()
+	after := list()
+	expectIn(t, "the files behind it", after, strings.Fields(before)...)
+	expectNotIn(t, "the files behind it", after, "OLD", "old")
+	expectEnd(t, "ccc verdict", box.run(20*time.Second, "", "ccc", "verdict"), 3, "reviewing\n", "ccc")
+	box.write("../fake/go", 0o600, "")
+	expectIs(t, "the stop", decided((<-ended).stdout), blockNotYet)
+	expectEqual(t, "the verdicts", box.timelineVerdicts(), []verdict{verdictBlock})
+}
+
+// What ccc makes only the user may read: as a review runs, and what is there behind it.
+func TestFilesPrivate(t *testing.T) {
+	box := newHookBox(t)
+	box.inSession()
+	box.repository()
+	check(t, os.RemoveAll(filepath.Join(box.home, ".claude/ccc")))
+	check(t, os.Rename(filepath.Join(box.home, ".claude/projects"), filepath.Join(box.home, "projects")))
+	check(t, os.Remove(filepath.Join(box.home, ".claude")))
+	const open = `find "$HOME/.claude" -path "*/ccc/tree-*.objects/*" -prune -o -path "*/projects*" -prune -o -path "*/session-env*" -prune -o ` +
+		`\( -type f ! -perm 600 -o -type d ! -perm 700 \) -print`
+	box.launch()
+	box.vars = append(box.vars, "CCC_LAUNCH=1800000000000.PRIVATE")
+	check(t, os.RemoveAll(filepath.Join(box.home, ".claude/projects")))
+	check(t, os.Rename(filepath.Join(box.home, "projects"), filepath.Join(box.home, ".claude/projects")))
+	box.reviews(fakeReview{runs(`ls "$HOME/.claude/ccc" >"$dir/there"; ` + open + ` >"$dir/open"`), decides(false, strings.Repeat("long ", feedbackLimit))})
+	box.submit("fix it")
+	expectIn(t, "the stop", box.stop("").stdout, `"decision":"block"`)
+	expectIn(t, "what is there in a review", box.read("../fake/there"), "running-", "launch-", "tree-")
+	expectIs(t, "what others may read in a review", box.read("../fake/open"), "")
+	expectIn(t, "what is there", strings.Join(box.files(), " "), "SUPERVISOR.md", "commands/supervisor.md", "-feedback.txt", ".ccc-installed.json")
+	expectIs(t, "what others may read", box.run(20*time.Second, "", "sh", "-c", open).stdout, "")
+}
+
 // Whatever a value is, a record of the log stays on its line, and the value can be told from what is around it.
 func TestStateLog(t *testing.T) {
 	d := stateDir(t.TempDir())

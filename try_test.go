@@ -92,6 +92,24 @@ func tryCommand() string {
 	return shellQuote(self) + " try"
 }
 
+// The reviewer is told where files directly in HOME can't be written in a copy, as behind mounts.
+func TestTryHomeTold(t *testing.T) {
+	box := newHookBox(t)
+	needCopy(t, box)
+	box.vars = append(box.vars, testTrustVariable+"=")
+	told := func() bool {
+		box.stop("")
+		requests, _ := filepath.Glob(filepath.Join(box.home, "../fake/reviewer-*.stdin"))
+		text, err := os.ReadFile(requests[len(requests)-1])
+		check(t, err)
+		expectIn(t, "the request", string(text), tryExample(tryCommand()))
+		return strings.Contains(string(text), say(homeReadOnly))
+	}
+	expectIs(t, "of a HOME that can be written to", told(), false)
+	box.vars = append(box.vars, "CLAUDE_CONFIG_DIR="+box.home+"/.claude", "CCC_SUPERVISOR=1", "HOME=/none")
+	expectIs(t, "of another", told(), true)
+}
+
 func TestTryOffered(t *testing.T) {
 	box := newHookBox(t)
 	needCopy(t, box)
@@ -104,7 +122,7 @@ func TestTryOffered(t *testing.T) {
 	args, request := box.read("../fake/reviewer-1.args"), box.read("../fake/reviewer-1.stdin")
 	expectIn(t, "the reviewer's command line", args, "--allowedTools\nRead\nBash("+try+":*)\n", reviewerSettings(try, []string{box.work}, false))
 	expectIn(t, "the request", request, "```sh\n"+tryExample(try)+"\n```")
-	expectNotIn(t, "the request", request, "什么也不能运行")
+	expectNotIn(t, "the request", request, "没有一次性副本可用")
 	expectIs(t, "the output of the reviewer's command", box.read("../fake/ran"), "a note\n")
 	if names, _ := filepath.Glob(box.work + "/*"); len(names) != 1 || box.read("../work/notes.txt") != "a note\n" {
 		t.Errorf("the project holds %q", names)

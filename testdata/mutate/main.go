@@ -498,7 +498,7 @@ func (s *session) play(chosen []*mutant) error {
 		if *with != "" && !(known && alive && r.Source == m.sum) {
 			continue
 		}
-		if !m.bad && !same[m.key()] && (!known || r.Source != m.sum || alive && r.Tests != testSum) {
+		if !m.bad && !same[m.key()] && (!known || r.Source != m.sum || alive && (*with != "" || r.Tests != testSum)) {
 			m.before = r
 			todo = append(todo, m)
 			delete(s.results, m.key())

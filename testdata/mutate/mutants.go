@@ -666,7 +666,11 @@ func (f *finder) elements(n *ast.CompositeLit) {
 		} else if i > 0 {
 			from = n.Elts[i-1].End()
 		}
+		before := len(f.found)
 		f.exprPart(n, f.src(n.Pos(), from)+f.src(to, n.End()), e, "")
+		for _, m := range f.found[before:] { // with its comma
+			m.diff = diffOf(f.file.text, f.offset(from), f.offset(to), "")
+		}
 	}
 }
 
@@ -675,7 +679,7 @@ func (f *finder) elements(n *ast.CompositeLit) {
 func (f *finder) order(list []ast.Stmt) {
 	for i := range len(list) - 1 {
 		a, b := list[i], list[i+1]
-		if !f.calls(a) || !f.calls(b) || f.declares(a, b) {
+		if !f.calls(a) || !f.calls(b) || f.declares(a, b) || i+2 == len(list) && mayReturn(b) {
 			continue
 		}
 		part := f.text(b) + f.src(a.End(), b.Pos()) + f.text(a)
@@ -689,6 +693,19 @@ type stretch struct{ from, to token.Pos }
 
 func (s stretch) Pos() token.Pos { return s.from }
 func (s stretch) End() token.Pos { return s.to }
+
+// mayReturn reports whether s can be the last statement of a function with results.
+func mayReturn(s ast.Stmt) bool {
+	switch s := s.(type) {
+	case *ast.IfStmt:
+		return s.Else != nil
+	case *ast.ForStmt:
+		return s.Cond == nil
+	case *ast.SwitchStmt, *ast.TypeSwitchStmt, *ast.SelectStmt:
+		return true
+	}
+	return false
+}
 
 // calls reports whether s calls something and goes on to what is behind it.
 func (f *finder) calls(s ast.Stmt) (does bool) {
