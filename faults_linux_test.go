@@ -108,7 +108,7 @@ func TestFaultSync(t *testing.T) {
 
 // So it is of each file that ccc writes for the user. What is missing or was changed by hand is to be written, the disk fails, and
 // the command says so and leaves that file as it was.
-func TestFaultSyncOfEach(t *testing.T) {
+func TestSyncOfEach(t *testing.T) {
 	const settings, record = ".claude/settings.json", ".claude/.ccc-installed.json"
 	for name, test := range map[string]struct {
 		file    string

@@ -129,7 +129,7 @@ func TestFaultManyLaunches(t *testing.T) {
 }
 
 // A file of ccc's is replaced, or only grows: whoever has one open reads on, whole, what was in it.
-func TestFaultReaders(t *testing.T) {
+func TestReadersReadOn(t *testing.T) {
 	box := newHookBox(t)
 	box.repository()
 	box.inSession()

@@ -1009,6 +1009,26 @@ func TestReviewWork(t *testing.T) {
 	}
 }
 
+// A stop that is left out so ends the change: what the user does behind it is no part of the next one, and nothing of it is left
+// open for another session.
+func TestWorkEndsChange(t *testing.T) {
+	box := newHookBox(t)
+	box.inSession()
+	box.repository()
+	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"review":"work"}}`)
+	box.write("../work/before.txt", 0o600, "the user's\n")
+	box.submit("hi")
+	got := box.stop(`"last_assistant_message":"hello",` + box.transcript(transcriptOf("user: hi; agent: hello")))
+	expectEnd(t, "the stop", got, 0, "", "")
+	box.write("../work/between.txt", 0o600, "the user's\n")
+	box.submit("fix it")
+	box.write("../work/fix.txt", 0o600, "the agent's\n")
+	box.stop(`"last_assistant_message":"done",` + box.transcript(transcriptOf("user: hi; agent: hello; user: fix it; agent: done")))
+	request := box.read("../fake/reviewer-1.stdin")
+	expectIn(t, "the request", request, "A fix.txt")
+	expectNotIn(t, "the request", request, "before.txt", "between.txt", "另一个会话的改动")
+}
+
 // A stop of an interactive session at which subagents work is not reviewed yet, which is told and in the log; one with the same
 // ones at work is, as one of them may hang. The next prompt tells it where no stop came behind.
 func TestDeferred(t *testing.T) {

@@ -95,6 +95,9 @@ func TestFilesPrivate(t *testing.T) {
 	check(t, os.Remove(filepath.Join(box.home, ".claude")))
 	const open = `find "$HOME/.claude" -path "*/ccc/tree-*.objects/*" -prune -o -path "*/projects*" -prune -o -path "*/session-env*" -prune -o ` +
 		`\( -type f ! -perm 600 -o -type d ! -perm 700 \) -print`
+	elsewhere := *box
+	elsewhere.vars = append(slices.Clone(box.vars), "CCC_WORK_DIR="+box.home+"/w")
+	elsewhere.launch()
 	box.launch()
 	box.vars = append(box.vars, "CCC_LAUNCH=1800000000000.PRIVATE")
 	check(t, os.RemoveAll(filepath.Join(box.home, ".claude/projects")))
