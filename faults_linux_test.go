@@ -173,3 +173,23 @@ func TestFaultOthersFile(t *testing.T) {
 	cmd.SysProcAttr.Credential = &syscall.Credential{Uid: nobody, Gid: nobody}
 	expectEnd(t, "the stop", box.finish(cmd, time.Minute), 0, blockNotYet, "permission denied")
 }
+
+// A process of another user's is there, though no signal may be sent to it.
+func TestOthersProcess(t *testing.T) {
+	onlyRoot(t)
+	gone := exec.Command("true")
+	check(t, gone.Run())
+	var own, ended bool
+	var errno syscall.Errno
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		runtime.LockOSThread() // for good: the thread, which is another user's, ends with the goroutine
+		_, _, errno = syscall.RawSyscall(syscall.SYS_SETRESUID, madeUpUser, madeUpUser, madeUpUser)
+		own, ended = isGone(os.Getppid()), isGone(gone.Process.Pid)
+	}()
+	<-done
+	check(t, callError("setresuid", errno))
+	expectIs(t, "a process of root's is gone", own, false)
+	expectIs(t, "one that has ended is gone", ended, true)
+}

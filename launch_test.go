@@ -342,6 +342,10 @@ func TestLaunchLastLine(t *testing.T) {
 			t.Errorf("%s: %+v", line, got)
 		}
 	}
+	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"observe":true}}`)
+	got := box.run(30*time.Second, "", "ccc", "--supervisor", "--", "--version")
+	expectIn(t, "observed", got.stderr, "本会话被旁观（observe）")
+	expectNotIn(t, "observed", got.stderr, "本会话受监督")
 }
 
 // What a command line asks for, split into ccc's part and claude's, and with which arguments claude is called.

@@ -286,6 +286,12 @@ func TestTrialRemembered(t *testing.T) {
 	box.claudeIs("# edited\n" + script)
 	start("the wrapper, edited", true)
 	start("the wrapper again", false)
+	changed := ago(time.Hour)
+	check(t, os.Chtimes(bin+"/claude", changed, changed))
+	plan("the wrapper, of another time", false)
+	box.claudeIs("# edited again\n" + script)
+	check(t, os.Chtimes(bin+"/claude", changed, changed))
+	plan("the wrapper, of another size", false)
 	box.write("flags", 0o600, "none of these") // the wrapper reads them, and its bytes stay
 	reviews := box.calls("reviewer")
 	start("muted unseen", false)
