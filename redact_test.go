@@ -3,7 +3,6 @@ package main
 // What is secret and what is not.
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -11,7 +10,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-	"unicode"
 	"unicode/utf8"
 )
 
@@ -250,31 +248,6 @@ func TestRedactedWhereShown(t *testing.T) {
 	expectNotIn(t, "what people saw", shown.String()+denied.stderr+box.log(), byValue, byForm)
 	expectIn(t, "the timeline", box.read(eventsPath), `"`+prompt+`"`, `"done `+both+`"`, `"Bash(grep `+byValue, `"I look for `+both+`"`, `长`+both+`"`, `401 `+both+`"`,
 		`Is it `+both+`?`, `"no: `+both+`"`)
-}
-
-// No message of ccc's in a session moves the cursor, rings or names a window, whoever wrote what is in it.
-func TestMessageEscapes(t *testing.T) {
-	const evil = "red\x1b[31m, \x1b]0;title\a\u009b2J"
-	box := newHookBox(t)
-	box.inSession()
-	question := `"tool_name":"AskUserQuestion","tool_input":{"questions":[{"question":` + string(encodeJSON("Is it "+evil)) + `,"options":[]}]}`
-	command := string(encodeJSON(map[string]string{"command": "grep " + evil}))
-	for name, test := range map[string]struct {
-		review fakeReview
-		event  string
-	}{
-		"left to the user":     {fakeReview{calls("Bash", command, evil), decides(true, "yours: "+evil)}, box.event(eventStop, "")},
-		"failed":               {fails("API Error: 529 " + evil), box.event(eventStop, "")},
-		"a question sent back": {blocks("no: " + evil), box.event(eventPreToolUse, question)},
-	} {
-		box.reviews(test.review)
-		var answer struct{ SystemMessage string }
-		check(t, json.Unmarshal([]byte(box.hook(test.event).stdout), &answer))
-		expectIn(t, name, answer.SystemMessage, "red␛[31m")
-		expectIs(t, name+": the first control character", strings.IndexFunc(answer.SystemMessage, func(r rune) bool {
-			return r != '\n' && unicode.IsControl(r)
-		}), -1)
-	}
 }
 
 // What a running review does is shown without secrets, too.
