@@ -354,9 +354,9 @@ func (c judgedChange) changeText() string {
 	if len(c.paths) == 0 {
 		parts = append(parts, say(changesNone))
 	}
-	for _, why := range []words{changesNested, changesDirty, changesLarge, changesUnread} {
-		if paths := c.leftOut[why]; len(paths) > 0 {
-			parts = append(parts, say(why, pathNames(paths)))
+	for _, kind := range []words{changesNested, changesDirty, changesLarge, changesUnread} {
+		if paths := c.leftOut[kind]; len(paths) > 0 {
+			parts = append(parts, say(kind, pathNames(paths)))
 		}
 	}
 	if c.shown != "" {

@@ -18,7 +18,7 @@ type caller struct {
 	launched time.Time // when ccc launched it supervised, zero if it did not
 	isOthers bool      // another client has claimed its launch, and runs, or it is a background session
 	isHelper bool      // and the agent's tools have started it: it switches nothing
-	byHand   bool      // a person or a script runs the hook, no client
+	isScript bool      // a person or a script runs the hook, no client
 	isReview bool      // nor a hook: the user calls ccc review, whatever the session's mode
 	asked    string    // the value of CCC_SUPERVISOR
 }
@@ -35,8 +35,8 @@ func (d dirs) callerNow(claims bool) (c caller, err error) {
 	token := d.env.get(launchVariable)
 	millis, random, _ := strings.Cut(token, ".")
 	launched, parseErr := strconv.ParseInt(millis, 10, 64)
-	c = caller{byHand: !d.inSession(), asked: d.env.get(supervisorVariable)}
-	if c.byHand {
+	c = caller{isScript: !d.inSession(), asked: d.env.get(supervisorVariable)}
+	if c.isScript {
 		return c, nil
 	}
 	c.pid, _ = strconv.Atoi(d.env.get(clientVariable))
@@ -89,7 +89,7 @@ func modeOf(state sessionState, c caller, observe bool) mode {
 	isOn := c.launched.After(state.SwitchedAt)
 	present := state.Enabled
 	if present == "" {
-		isOn = isOn || c.asked == "1" && !c.isOthers || c.asked == "" && c.byHand
+		isOn = isOn || c.asked == "1" && !c.isOthers || c.asked == "" && c.isScript
 		present = modeOff
 	}
 	switch {

@@ -24,13 +24,11 @@ func systemMessage(text string) map[string]any {
 }
 
 // decide returns the answer to the event of a review that ended so, nil for none: what the agent may do, and
-// in a session what the user reads. A question that is observed goes to the user.
+// in a session what the user reads.
 func (r review) decide(inSession bool) any {
 	answer := map[string]any{}
 	isQuestion, isBlock := r.occasion().isQuestion, r.Verdict == verdictBlock && !r.Observed
 	switch {
-	case r.Observed && isQuestion:
-		return nil
 	case !isQuestion && isBlock:
 		answer = blocked(r.Feedback)
 	case !isQuestion, r.Verdict == verdictFailed, r.Verdict == verdictCancelled:
@@ -39,7 +37,7 @@ func (r review) decide(inSession bool) any {
 	default:
 		answer = toolDecision("allow", r.Feedback)
 	}
-	if inSession && r.Verdict != verdictCancelled && r.Verdict != "" {
+	if inSession && r.Verdict != verdictCancelled {
 		text := r.message()
 		if r.lost != nil {
 			text += "\n" + say(notRecorded, r.lost)

@@ -132,20 +132,11 @@ func (h *hook) stop(on *occasion) any {
 	var err error
 	h.past, err = h.session.readHistory()
 	h.warn("reading the timeline", err)
-	switch {
-	case on.isQuestion && r.Observed: // it would only wait for its review
-		return nil
-	case on.isStop && h.isAwaiting():
-		return systemMessage(say(deferred))
-	}
 	ctx, cancel := h.untilEnded(h.patience())
 	defer cancel()
-	of := h.subject(on)
-	if h.configErr == nil && on.isStop && !h.hasWorked(ctx, &of) {
-		h.log("stop not reviewed", "review", reviewWork)
-		h.record(entry{Unreviewed: reviewWork})
-		h.warn("ending the change", h.place.letGo(h.session))
-		return nil
+	of, told, isDue := h.due(ctx, on, r.Observed)
+	if !isDue {
+		return told
 	}
 	if err = h.configErr; err == nil {
 		err = h.count(&r)
@@ -168,6 +159,27 @@ func (h *hook) stop(on *occasion) any {
 	return r.decide(h.dirs.inSession())
 }
 
+// due returns what is to be judged of the event. Where no review is due isDue is false, and told is what the
+// user reads of that, nil for nothing.
+func (h *hook) due(ctx context.Context, on *occasion, isObserved bool) (of subject, told any, isDue bool) {
+	switch {
+	case on.isQuestion && isObserved: // it would only wait for its review
+		return of, nil, false
+	case on.isStop && h.isAwaiting():
+		return of, systemMessage(say(deferred)), false
+	}
+	of = h.subject(on)
+	if h.configErr != nil || on.isQuestion || h.hasWorked(ctx, &of) {
+		return of, nil, true
+	}
+	h.log("stop not reviewed", "review", reviewWork)
+	h.append(entry{Unreviewed: reviewWork})
+	if of.change.Unseen == "" {
+		h.warn("ending the change", h.place.letGo(h.session))
+	}
+	return of, nil, false
+}
+
 // isAwaiting reports whether a stop is not to be reviewed yet, and records that: subagents of an interactive
 // session still work, whose end wakes it. Where the same ones worked at the last such stop, one may hang.
 func (h *hook) isAwaiting() bool {
@@ -176,7 +188,7 @@ func (h *hook) isAwaiting() bool {
 	if !isInteractive || len(ids) == 0 || slices.Equal(ids, h.past.awaited) {
 		return false
 	}
-	h.record(entry{Unreviewed: unreviewedYet, Subagents: ids})
+	h.append(entry{Unreviewed: unreviewedYet, Subagents: ids})
 	h.log("stop not reviewed", unreviewedYet, len(ids))
 	return h.lost == nil // else the next one would wait, too
 }
@@ -310,15 +322,18 @@ func (h *hook) recordPrompt(text string) any {
 	}
 	past, err := h.session.readHistory()
 	h.warn("reading the timeline", err)
-	h.warnLost("resetting the count", h.update(func(s *sessionState) { s.Count = 0 }))
-	h.record(entry{Prompt: &prompt{Text: text}})
-	h.warnLost("recording where the change begins", h.place.beginAtPrompt(h.session, h.transcript))
 	last := past.lastStop()
-	switch {
-	case last.isAbandoned():
+	isAbandoned := last.isAbandoned() // by now: below it has an end
+	if isAbandoned {
 		last.Ended = now()
 		h.recordEnd(last)
 		h.warn("removing a lock", removeFile(h.session.runningFile(last.ID)))
+	}
+	h.warnLost("resetting the count", h.update(func(s *sessionState) { s.Count = 0 }))
+	h.append(entry{Prompt: &prompt{Text: text}})
+	h.warnLost("recording where the change begins", h.place.beginAtPrompt(h.session, h.transcript))
+	switch {
+	case isAbandoned:
 		return systemMessage(say(earlierCancelled, last.Error))
 	case past.isAwaited:
 		return systemMessage(say(earlierDeferred))

@@ -814,6 +814,11 @@ func TestEventConversation(t *testing.T) {
 	_, err := e.conversation("one")
 	check(t, err)
 	expectIs(t, "/supervisor before the prompt: it is waited for", time.Since(start) > transcriptPatience, false)
+	write(userLine("1", "", `<command-message>paint</command-message>\n<command-name>/paint</command-name>\n<command-args>red</command-args>`), answer)
+	start = time.Now()
+	talk, err := e.conversation("/paint red")
+	check(t, err)
+	expectIs(t, "a command is in tags: it is waited for", talk.incomplete || time.Since(start) > transcriptPatience, false)
 	h := testHook(t, eventStop) // of one request, whose prompt comes late
 	h.event.TranscriptPath, h.event.LastAssistantMessage = path, "done"
 	check(t, h.session.append(entry{Prompt: &prompt{Text: "two"}}))

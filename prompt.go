@@ -157,7 +157,7 @@ func (r reviewRequest) requestText(guideAbove bool) string {
 		section(say(sectionChanges, changes))
 	}
 	if r.refusal.Feedback != "" {
-		section(say(sectionLastFeedback, r.refusal.Feedback))
+		section(say(sectionLastFeedback, cutMiddle(r.refusal.Feedback, userPromptKeep)))
 		if r.refusal.Observed {
 			section(say(sectionUnseen))
 		}

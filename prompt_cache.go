@@ -11,15 +11,15 @@ const cacheLeast = 40_000
 
 // sharesCache reports whether the reviewer is asked with the agent's prompt cache: where ccc launched the
 // session, whose provider the reviewer has, a key pays (cacheEnv), the conversation is long enough, the
-// reviewer has the session's model, and no earlier review of the session missed the cache.
+// reviewer has the session's model, and no earlier review of the session missed the cache or gave no verdict.
 func sharesCache(
 	config *configuration, talk conversation, past *history, launched bool, env environ,
 ) bool {
 	configured := config.Supervisor.Model
 	hasAgentsModel := configured == "" || configured == talk.model
-	hasMissed := func(r review) bool { return r.CacheMissed }
+	hasFailed := func(r review) bool { return r.CacheMissed || r.NoVerdict }
 	return launched && env.get(cacheVariable) != "" && talk.context >= cacheLeast && hasAgentsModel &&
-		!slices.ContainsFunc(past.Reviews, hasMissed)
+		!slices.ContainsFunc(past.Reviews, hasFailed)
 }
 
 // cacheEnv returns env, a launch's, with what lets reviews of the session use its prompt cache, if a key, a

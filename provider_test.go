@@ -430,7 +430,7 @@ func TestSharesCache(t *testing.T) {
 	for name, c := range map[string]struct {
 		model, id, left string
 		context         int
-		missed          bool
+		past            outcome
 		launched, want  bool
 	}{
 		"all_is_so":              {launched: true, want: true},
@@ -440,13 +440,14 @@ func TestSharesCache(t *testing.T) {
 		"its_model":              {model: "m", launched: true, want: true},
 		"its_model_of_a_million": {model: "m[1m]", id: "m[1m]", launched: true, want: true},
 		"without_the_million":    {model: "m", id: "m[1m]", launched: true},
-		"missed_before":          {missed: true, launched: true},
+		"missed_before":          {past: outcome{CacheMissed: true}, launched: true},
+		"no_verdict_before":      {past: outcome{NoVerdict: true}, launched: true},
 		"not_launched":           {},
 		"no_cache_found":         {left: "-", launched: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Setenv(cacheVariable, strings.TrimPrefix(cmp.Or(c.left, "1"), "-"))
-			talk, past := conversation{}, &history{Reviews: []review{{outcome: outcome{CacheMissed: c.missed}}, {}}}
+			talk, past := conversation{}, &history{Reviews: []review{{outcome: c.past}, {}}}
 			talk.model, talk.context = cmp.Or(c.id, "m"), cmp.Or(c.context, 100_000)
 			config := &configuration{Supervisor: supervisorConfig{Model: c.model}}
 			expectIs(t, "shares", sharesCache(config, talk, past, c.launched, os.Environ()), c.want)

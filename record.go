@@ -91,13 +91,9 @@ func (p place) put(session string, b begin, mark verdict) error {
 	})
 }
 
-// noteLast notes the review as the last one, at its end unless a later one has begun.
-func (p place) noteLast(session, review string, isBegin bool) error {
-	return p.update(func(r *treeRecord) {
-		if isBegin || r.Last == nil {
-			r.Last = &newestReview{session, review}
-		}
-	})
+// noteLast notes the review, which begins, as the last one.
+func (p place) noteLast(session, review string) error {
+	return p.update(func(r *treeRecord) { r.Last = &newestReview{session, review} })
 }
 
 // beginOf returns where the session's change begins here, from a prompt or a stop on; a prompt also puts that

@@ -39,7 +39,7 @@ func (s *supervision) mode() mode { return modeOf(s.state, s.caller, s.config.Su
 // update changes the state of a hook's session.
 func (s *supervision) update(change func(*sessionState)) error {
 	return s.session.update(func(state *sessionState) {
-		if !s.caller.byHand {
+		if !s.caller.isScript {
 			state.Provider = cmp.Or(s.dirs.env.get(providerVariable), noProvider)
 		}
 		state.noteLaunch(s.caller.launched)
@@ -110,9 +110,9 @@ func (s *supervision) begin(ctx context.Context, r *review) {
 	var err error
 	s.release, err = s.session.hold(r.ID)
 	s.warn("locking the review's file", err)
-	s.record(entry{Review: r})
+	s.append(entry{Review: r})
 	if !r.occasion().isQuestion {
-		s.warnLost("noting the last review", s.place.noteLast(s.session.id, r.ID, true))
+		s.warnLost("noting the last review", s.place.noteLast(s.session.id, r.ID))
 	}
 }
 
@@ -207,12 +207,11 @@ func (s *supervision) listening(ctx context.Context) error {
 // tells the user.
 func (s *supervision) end(r review, err error) review {
 	on := r.occasion()
-	switch failed := (failedFor{}); {
+	switch {
 	case errors.Is(err, errUserEnded), errors.Is(err, errSwitchedOff):
 		r.Verdict, r.Error, r.Feedback = verdictCancelled, err.Error(), ""
 	case err != nil:
-		_ = errors.As(err, &failed)
-		r.Verdict, r.Error, r.Cause, r.Feedback = verdictFailed, err.Error(), failed.cause, ""
+		r.Verdict, r.Error, r.Feedback = verdictFailed, err.Error(), ""
 	case r.Verdict == verdictBlock: // a reviewer may refuse without a word
 		r.Feedback = cmp.Or(r.Feedback, say(defaultFeedback))
 	}
@@ -234,13 +233,11 @@ func (s *supervision) end(r review, err error) review {
 	if !errors.Is(err, errUserEnded) || !on.isStop {
 		s.recordEnd(r)
 	}
-	hasBegun := s.release != nil
-	if !on.isQuestion {
-		s.warnLost("noting the last review", s.place.noteLast(s.session.id, r.ID, !hasBegun))
-	}
 	s.warnLost("recording what has become of the change", s.place.settle(s.session, r, s.transcript))
-	if hasBegun {
+	if s.release != nil {
 		s.release()
+	} else if !on.isQuestion { // it could not begin
+		s.warnLost("noting the last review", s.place.noteLast(s.session.id, r.ID))
 	}
 	s.warn("reading the timeline", s.past.read())
 	if recorded := s.past.review(r.ID); recorded != nil { // what ccc try has recorded is known from there
@@ -256,7 +253,7 @@ func (s *supervision) recordEnd(r review) {
 	if !r.Deadline.IsZero() { // it has begun
 		line = r.addition()
 	}
-	s.record(entry{Review: &line})
+	s.append(entry{Review: &line})
 	pairs := []any{"event", r.Event, "verdict", r.Verdict, "iteration", r.reviewNumber(),
 		"duration", fmt.Sprintf("%.3fs", r.DurationSeconds)}
 	if r.CostUSD > 0 { // else it is not known
@@ -287,7 +284,7 @@ func (s *supervision) noteStep(r review, did step) {
 		s.print("  " + printable(text))
 	}
 	did.Words = cutMiddle(did.Words, 2000)
-	s.record(entry{Step: &did})
+	s.append(entry{Step: &did})
 }
 
 // takeWords makes a refusal of an answer without a verdict: its words are the feedback. The default feedback
@@ -404,8 +401,8 @@ func (s *supervision) warnLost(during string, err error) {
 	s.warn(during, err)
 }
 
-// record adds the entry to the timeline.
-func (s *supervision) record(e entry) {
+// append adds the entry to the timeline.
+func (s *supervision) append(e entry) {
 	e.Project = s.place.project
 	s.warnLost("writing the timeline", s.session.append(e))
 }

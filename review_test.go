@@ -658,7 +658,7 @@ func testHook(t *testing.T, event string) *hook {
 	d := dirs{env: setEnv(os.Environ(), claudeVariable, "/bin/sh"), here: dir, claude: dir, ccc: dir, state: stateDir(filepath.Join(dir, "ccc"))}
 	check(t, d.state.create())
 	h := &hook{supervision: supervision{dirs: d, place: d.state.place(dir, dir, d.env), config: defaultConfig(),
-		session: d.state.session(testSession), caller: caller{byHand: true}},
+		session: d.state.session(testSession), caller: caller{isScript: true}},
 		event: &hookEvent{SessionID: testSession, HookEventName: event, ToolName: askUserQuestion, Cwd: dir}}
 	h.past, _ = h.session.readHistory()
 	return h
@@ -751,7 +751,7 @@ func TestHookUpdates(t *testing.T) {
 		{"a later launch", false, "", at.Add(time.Hour), noProvider, at.Add(time.Hour)},
 	} {
 		h.dirs.env = append(os.Environ(), providerVariable+"="+test.provider)
-		h.caller = caller{byHand: test.byHand, launched: test.launched}
+		h.caller = caller{isScript: test.byHand, launched: test.launched}
 		check(t, h.update(func(s *sessionState) { s.Count++ }))
 		state, err := h.session.readState()
 		check(t, err)
@@ -817,7 +817,7 @@ func TestHookRecorded(t *testing.T) {
 	h := testHook(t, eventStop)
 	r := newReview(eventStop)
 	r.Iteration, r.Limit = 2, 10
-	h.record(entry{Review: &r})
+	h.append(entry{Review: &r})
 	h.past, _ = h.session.readHistory()
 	logged := func() string {
 		text, _ := os.ReadFile(h.session.dir.logFile())

@@ -33,16 +33,6 @@ type reviewerCall struct {
 	warn       func(error) // takes what goes wrong without ending the review
 }
 
-// noConversation is what Claude Code prints where it does not find the session to fork (2.1.280, 2.1.332), in
-// small letters.
-const noConversation = "no conversation found"
-
-// failedFor is the error of a failed review that has a cause.
-type failedFor struct {
-	cause cause
-	error
-}
-
 // resultGrace is for the reviewer to end by itself behind its verdict, which takes it about 0.1 s.
 const resultGrace = 500 * time.Millisecond
 
@@ -70,18 +60,24 @@ func (c *reviewerCall) run(ctx context.Context, note func(step)) (result outcome
 	if err != nil && stream.result == nil && stderr != "" {
 		err = fmt.Errorf("%w: %s", err, stderr)
 	}
-	return result, caused(err)
+	if err != nil {
+		result.Cause = causeOf(err, c.dir)
+	}
+	return result, err
 }
 
-// caused returns the error with its cause, if Claude Code's words have one.
-func caused(err error) error {
-	switch said := strings.ToLower(fmt.Sprint(err)); {
+// causeOf returns the cause of an error of a reviewer in dir, "" for one that another review may not have. The
+// words are Claude Code's (2.1.280, 2.1.332).
+func causeOf(err error, dir string) cause {
+	said := strings.ToLower(err.Error())
+	_, missing := os.Stat(dir)
+	switch {
 	case strings.Contains(said, "prompt is too long"):
-		return failedFor{causeTooLong, err}
-	case strings.Contains(said, noConversation):
-		return failedFor{causeGone, err}
+		return causeTooLong
+	case strings.Contains(said, "no conversation found"), errors.Is(missing, fs.ErrNotExist):
+		return causeGone
 	}
-	return err
+	return ""
 }
 
 // askedTools change something, if only what Claude Code does later. A rule to ask for a tool refuses it in a
@@ -173,7 +169,7 @@ func (c *reviewerCall) start(ctx context.Context, note func(step)) (
 	if err = runToEnd(running, cmd); cmd.Process == nil {
 		err = errors.New(say(notStarted, err.Error())) // it names the program
 		if _, missing := os.Stat(c.dir); errors.Is(missing, fs.ErrNotExist) {
-			err = failedFor{causeGone, errors.New(say(notStarted, say(directoryGone, c.dir)))}
+			err = errors.New(say(notStarted, say(directoryGone, c.dir)))
 		}
 		return stream, "", err
 	}

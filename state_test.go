@@ -141,7 +141,7 @@ func TestStateTornLine(t *testing.T) {
 	}
 	box.write(statePath, 0o600, stateText(testSession, 1, "")) // the second review of a request
 	box.stop("")
-	expectEnd(t, "ccc verdict", box.run(10*time.Second, "", "ccc", "verdict"), 1, "block\n", "退回（刚刚）；not yet")
+	expectEnd(t, "ccc verdict", box.run(10*time.Second, "", "ccc", "verdict"), 1, "block\n", "退回（0 秒前） · not yet")
 	for _, name := range []string{outputPath, logPath} {
 		if lines := strings.Split(box.read(name), "\n"); !strings.HasSuffix(lines[0], "blo") || len(lines) < 3 {
 			t.Errorf("%s: %q", name, lines)
@@ -615,6 +615,17 @@ func TestOrderOfLines(t *testing.T) {
 	box.submit("fix it")
 	box.stop("")
 	expectIn(t, "status", box.ccc("status"), " sent back ")
+	outside := newHookBox(t) // of git, where a prompt takes back what a review says
+	outside.reviews(fakeReview{runs("printf '%s' '" + strings.ReplaceAll(outside.event(eventPrompt, `"prompt":"and this"`), "'", "") +
+		"' | CCC_SUPERVISOR_HOOK= ccc supervisor-hook"), decides(true, "")})
+	outside.submit("fix it")
+	outside.stop("")
+	expectEnd(t, "the verdict behind a prompt", outside.run(10*time.Second, "", "ccc", "verdict"), 3, "none\n", "ccc")
+	left := newHookBox(t) // a review that was killed is of the request before the prompt that tells of it
+	left.vars = append(left.vars, "LC_ALL=en_US.UTF-8", "COLUMNS=120")
+	left.timelineOf(testSession, prompted("fix it"), began(review{Begun: ago(time.Minute), ID: "r", Iteration: 1, Limit: 10}).in(left.work))
+	left.submit("and this")
+	expectNotIn(t, "status", left.ccc("status"), "cancelled")
 	box = newHookBox(t)
 	box.repository()
 	box.submit("fix it")
@@ -623,9 +634,9 @@ func TestOrderOfLines(t *testing.T) {
 	path := filepath.Join(box.home, eventsPath)
 	ahead := regexp.MustCompile(`"(time|begun|ended)":"20[0-9]{2}`).ReplaceAllString(box.read(eventsPath), `"$1":"2099`)
 	check(t, os.WriteFile(path, []byte(ahead), 0o600))
-	expectEnd(t, "the verdict", box.run(10*time.Second, "", "ccc", "verdict"), 0, "allow\n", "")
+	expectEnd(t, "the verdict", box.run(10*time.Second, "", "ccc", "verdict"), 0, "allow\n", "ccc")
 	box.stop("")
-	expectEnd(t, "the verdict behind a later stop", box.run(10*time.Second, "", "ccc", "verdict"), 1, "block\n", "")
+	expectEnd(t, "the verdict behind a later stop", box.run(10*time.Second, "", "ccc", "verdict"), 1, "block\n", "ccc")
 }
 
 // A timeline grows with the work, not with its square: the last ten of a hundred rounds, each with a prompt of its own and never
@@ -638,7 +649,7 @@ func TestTimelineGrows(t *testing.T) {
 	for range 100 {
 		words := strings.Repeat("x", 1000)
 		of.requests = append(of.requests, userRequest{words: words})
-		h.record(entry{Prompt: &prompt{Text: words}})
+		h.append(entry{Prompt: &prompt{Text: words}})
 		stderrOf(t, func() { h.review(t.Context(), newReview(eventStop), of) })
 		info, err := os.Stat(h.session.timelineFile())
 		check(t, err)

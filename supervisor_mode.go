@@ -89,7 +89,7 @@ func (s *supervision) command(operand string) (answer string, isTask bool) {
 	}
 	s.log("switched", "mode", to)
 	limit := s.reviewLimit()
-	s.record(entry{Switch: &switched{Mode: to, Limit: limit}})
+	s.append(entry{Switch: &switched{Mode: to, Limit: limit}})
 	switch {
 	case isTask:
 		return "", true

@@ -148,6 +148,7 @@ func (c *conversation) line(line []byte) {
 	c.version, c.cwd = cmp.Or(e.Version, c.version), cmp.Or(e.Cwd, c.cwd)
 	c.model = cmp.Or(e.Attachment.Identity.ModelID, c.model)
 	if isTyped {
+		text = cmp.Or(commandIn(text), text)
 		c.submitted = append(c.submitted, text) // also what Claude Code itself submits, as when a /loop ticks
 	}
 	switch {
@@ -177,19 +178,24 @@ func (c *conversation) line(line []byte) {
 	}
 }
 
-// addTyped adds what the user typed, if it is for the agent. Of the client's own commands, which it writes in
-// tags, /goal and /plan are; they have neither origin nor source.
-func (c *conversation) addTyped(e transcriptEntry, text string) {
+// commandIn returns the command, with its arguments, of a text in which Claude Code has written one in tags,
+// else "".
+func commandIn(text string) string {
 	between := func(tag string) string {
 		_, rest, _ := strings.Cut(text, "<"+tag+">")
 		value, _, _ := strings.Cut(rest, "</"+tag+">")
 		return value
 	}
-	command := ""
-	if strings.HasPrefix(text, "<command-") {
-		command = strings.TrimSpace(between("command-name") + " " + between("command-args"))
+	if !strings.HasPrefix(text, "<command-") {
+		return ""
 	}
-	dir, isAddDir := strings.CutPrefix(command, "/add-dir ")
+	return strings.TrimSpace(between("command-name") + " " + between("command-args"))
+}
+
+// addTyped adds what the user typed, if it is for the agent. Of the client's own commands /goal and /plan are,
+// which have neither origin nor source.
+func (c *conversation) addTyped(e transcriptEntry, text string) {
+	dir, isAddDir := strings.CutPrefix(text, "/add-dir ")
 	switch {
 	case isAddDir:
 		if rest, isInHome := strings.CutPrefix(dir, "~/"); isInHome {
@@ -197,9 +203,9 @@ func (c *conversation) addTyped(e transcriptEntry, text string) {
 			dir = filepath.Join(home, rest)
 		}
 		c.dirs = append(c.dirs, absoluteIn(e.Cwd, dir))
-	case e.isHuman(), strings.HasPrefix(command, "/goal "), strings.HasPrefix(command, "/plan "):
+	case e.isHuman(), strings.HasPrefix(text, "/goal "), strings.HasPrefix(text, "/plan "):
 		c.wordsOnly = true
-		c.addPrompt(e, cmp.Or(command, text))
+		c.addPrompt(e, text)
 	}
 }
 
