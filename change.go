@@ -52,8 +52,8 @@ func (p place) look(ctx context.Context, patience time.Duration, isWhole bool) (
 	dir, err := os.MkdirTemp(p.objects(), "look-")
 	o.end = func() { end(); _ = os.RemoveAll(dir) }
 	index := filepath.Join(dir, "index")
-	o.lookEnv = []string{"GIT_INDEX_FILE=" + index, "GIT_OBJECT_DIRECTORY=" + p.objects(),
-		alternatesVariable + "=" + alternate(filepath.Join(p.Repository, "objects"))}
+	o.env = append(o.env, "GIT_INDEX_FILE="+index, "GIT_OBJECT_DIRECTORY="+p.objects(),
+		alternatesVariable+"="+alternate(filepath.Join(p.Repository, "objects")))
 	if err == nil {
 		err = copyIndex(filepath.Join(p.gitDir(), "index"), index)
 	}
@@ -249,17 +249,15 @@ func (o *lookout) diff(from, to string, paths []changedPath) (shown, rest string
 		text           []byte
 		added, removed int // lines
 	}
-	files, at, head, isHead := make([]fileDiff, len(paths)), -1, "", false
+	var files []fileDiff
+	first, isHead := "", false // line of the file
 	add := func(line []byte) {
 		begins := func(start string) bool { return bytes.HasPrefix(line, []byte(start)) }
-		if begins("diff --git ") {
-			isHead = true
-			if string(line) != head { // a file whose type has changed comes twice
-				at, head = at+1, string(line)
-			}
+		isHead = begins("diff --git ") || isHead && !begins("@@ ")
+		if begins("diff --git ") && string(line) != first { // a file whose type has changed comes twice
+			files, first = append(files, fileDiff{changedPath: paths[len(files)]}), string(line)
 		}
-		isHead = isHead && !begins("@@ ")
-		f := &files[at]
+		f := &files[len(files)-1]
 		switch {
 		case isHead && (begins("index ") || begins("--- ") || begins("+++ ")): // they repeat the name
 			return
@@ -275,9 +273,6 @@ func (o *lookout) diff(from, to string, paths []changedPath) (shown, rest string
 	if len(paths) > 0 {
 		args := slices.Concat([]string{"-c", "core.quotePath=false"}, diffFlags, []string{from, to}, o.scope)
 		err = o.run("", &lineWriter{line: add}, args...)
-	}
-	for i := range files {
-		files[i].changedPath = paths[i]
 	}
 	slices.SortStableFunc(files, func(a, b fileDiff) int {
 		return cmp.Or(rank(a.isMain)-rank(b.isMain), len(a.text)-len(b.text))

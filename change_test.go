@@ -92,7 +92,7 @@ func TestGitRun(t *testing.T) {
 	t.Setenv("PATH", filepath.Dir(box.program())+":"+os.Getenv("PATH"))
 	git, end := gitIn(t.Context(), time.Minute, tree{Top: box.work}, env)
 	defer end()
-	git.lookEnv = []string{"GIT_INDEX_FILE=/own"}
+	git.env = append(git.env, "GIT_INDEX_FILE=/own")
 	lines, err := git.lines("pwd; env")
 	check(t, err)
 	expectIs(t, "the directory", lines[0], box.work)

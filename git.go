@@ -86,16 +86,22 @@ func (d dirs) isOfProject(start string) bool {
 // A gitRunner runs git in a working tree, without writing into the repository: it takes no optional lock, and
 // no hook and no file system monitor runs. Nothing is fetched.
 type gitRunner struct {
-	ctx     context.Context
-	tree    tree
-	env     []string
-	lookEnv []string // variables that name the index and the objects of a look
+	ctx  context.Context
+	tree tree
+	env  []string
 }
 
-// gitIn returns what runs git in the working tree t, for as long as patience. end must be called.
+// gitIn returns what runs git in the working tree t, for as long as patience, without the variables by which
+// a git hook gets repository and index. end must be called.
 func gitIn(ctx context.Context, patience time.Duration, t tree, env []string) (g gitRunner, end func()) {
 	ctx, end = context.WithTimeoutCause(ctx, patience, errors.New(say(gitTooSlow, patience)))
-	return gitRunner{ctx: ctx, tree: t, env: env}, end
+	env = slices.DeleteFunc(slices.Clone(env), func(variable string) bool {
+		name, _, _ := strings.Cut(variable, "=")
+		return strings.HasPrefix(name, "GIT_") && !strings.HasPrefix(name, "GIT_CONFIG_")
+	})
+	// git replace would show another commit than the one that is checked out.
+	return gitRunner{ctx, t, append(env, "GIT_OPTIONAL_LOCKS=0", "GIT_NO_REPLACE_OBJECTS=1",
+		"GIT_ALLOW_PROTOCOL=none", "LC_ALL=C")}, end
 }
 
 // gitFlags keep git from running anything of the user's but the filters of a `git add`, from warning, and
@@ -123,20 +129,11 @@ func (g gitRunner) lines(args ...string) ([]string, error) {
 	return strings.FieldsFunc(out.String(), func(r rune) bool { return r == '\n' }), err
 }
 
-// run runs git in the working tree with that on stdin, without the variables by which a git hook gets
-// repository and index. The error has git's complaint, on one line, and how it ended, or is why it could not
-// be run to its end.
+// run runs git in the working tree with that on stdin. The error has git's complaint, on one line, and how it
+// ended, or is why it could not be run to its end.
 func (g gitRunner) run(stdin string, out io.Writer, args ...string) error {
 	cmd := exec.CommandContext(g.ctx, "git", slices.Concat(gitFlags, args)...)
-	cmd.Dir = g.tree.Top
-	cmd.Env = slices.DeleteFunc(slices.Clone(g.env), func(variable string) bool {
-		name, _, _ := strings.Cut(variable, "=")
-		return strings.HasPrefix(name, "GIT_") && !strings.HasPrefix(name, "GIT_CONFIG_")
-	})
-	// git replace would show another commit than the one that is checked out.
-	cmd.Env = append(cmd.Env, "GIT_OPTIONAL_LOCKS=0", "GIT_NO_REPLACE_OBJECTS=1", "GIT_ALLOW_PROTOCOL=none",
-		"LC_ALL=C")
-	cmd.Env = append(cmd.Env, g.lookEnv...)
+	cmd.Dir, cmd.Env = g.tree.Top, g.env
 	var complaints bytes.Buffer
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(stdin), out, &complaints
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // git and all that it starts end together
@@ -171,19 +168,20 @@ func (t tree) branch() string {
 // headAt returns the commit that HEAD's log has for that time, "" where the log does not reach back so far.
 // The file is read: for a time before its first entry git itself names the first.
 func (t tree) headAt(at time.Time) (commit string) {
-	isPast := false
-	_ = readLines(filepath.Join(t.gitDir(), "logs/HEAD"), func(line []byte) {
-		entry, _, _ := bytes.Cut(line, []byte("\t"))
-		fields := strings.Fields(string(entry)) // the old id, the new one, who, when, the time zone
-		if len(fields) < 4 || isPast {
-			return
+	text, _ := readUserFile(filepath.Join(t.gitDir(), "logs/HEAD"))
+	for line := range strings.Lines(string(text)) {
+		entry, _, _ := strings.Cut(line, "\t")
+		fields := strings.Fields(entry) // the old id, the new one, who, when, the time zone
+		if len(fields) < 4 {
+			continue
 		}
 		seconds, err := strconv.ParseInt(fields[len(fields)-2], 10, 64)
 		// Of what came within the same second it is not known whether it came before.
-		if isPast = err != nil || seconds >= at.Unix(); !isPast {
-			commit = fields[1]
+		if err != nil || seconds >= at.Unix() {
+			break
 		}
-	})
+		commit = fields[1]
+	}
 	return commit
 }
 

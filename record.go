@@ -116,7 +116,7 @@ func (p place) beginOf(ctx context.Context, s sessionFiles, transcript string, i
 		}
 		if l.TreeID != "" {
 			own.begin = l.begin()
-		} else if !isKnown {
+		} else {
 			own.begin = p.older(state, talk.began)
 		}
 	}
@@ -144,10 +144,13 @@ func (p place) beginAtPrompt(s sessionFiles, transcript string) error {
 	return err
 }
 
-// older returns a begin that no look knows, of a conversation that began at that time: the commit that was
-// checked out then; where HEAD's log does not reach back so far, what HEAD shares with the commit of the
-// session's newest begin in another working tree; else nothing at all.
+// older returns the begin that the session has here, else one that no look knows, of a conversation that
+// began at that time: the commit that was checked out then; where HEAD's log does not reach back so far, what
+// HEAD shares with the commit of the session's newest begin in another working tree; else nothing at all.
 func (p place) older(state sessionState, began time.Time) begin {
+	if own, isKnown := state.Begins[p.key]; isKnown {
+		return own.begin
+	}
 	newest := begin{}
 	for _, other := range state.Begins {
 		if other.Time.After(newest.Time) && other.Commit != "" {
@@ -172,21 +175,18 @@ func (p place) takeChange(ctx context.Context, s sessionFiles, transcript string
 		c.below = mapped(below, filepath.Dir)
 		return c
 	}
-	state, _ := s.readState()
-	own, isKnown := state.Begins[p.key]
-	switch {
-	case !byHand:
-		c.from, _ = p.beginOf(ctx, s, transcript, false)
-	case isKnown:
-		c.from = own.begin
-	default:
+	if byHand {
+		state, _ := s.readState()
 		talk, _ := readConversation(transcript)
 		c.from = p.older(state, talk.began)
+	} else {
+		c.from, _ = p.beginOf(ctx, s, transcript, false)
 	}
 	l, o := p.look(ctx, reviewLookPatience, true)
 	defer o.end()
 	c.look, c.leftOut = l, o.leftOut
 	r, err := p.record()
+	begins := []begin{c.from}
 	for _, b := range r.Open {
 		if !p.counts(b.At) {
 			continue
@@ -196,11 +196,12 @@ func (p place) takeChange(ctx context.Context, s sessionFiles, transcript string
 			c.others = append(c.others, say(changesOfOther, b.Session, clock(b.Put),
 				clip(oneLine(h.newestRequest()), 300), cutMiddle(h.refusal().Feedback, 2000)))
 		}
-		c.from = earlier(b.begin, c.from)
+		begins = append(begins, b.begin)
 	}
 	if byHand && r.Approved != nil && p.counts(r.Approved.begin) {
-		c.from = earlier(r.Approved.begin, c.from)
+		begins = append(begins, r.Approved.begin)
 	}
+	c.from = slices.MinFunc(begins, func(a, b begin) int { return a.Time.Compare(b.Time) })
 	if err == nil && c.Unseen == "" {
 		err = c.compare(o)
 	}
@@ -208,14 +209,6 @@ func (p place) takeChange(ctx context.Context, s sessionFiles, transcript string
 		c.TreeID, c.Unseen = "", oneLine(err.Error())
 	}
 	return c
-}
-
-// earlier returns the begin that came first.
-func earlier(a, b begin) begin {
-	if a.Time.Before(b.Time) {
-		return a
-	}
-	return b
 }
 
 // settle records what has become of the change that the review judged, with its end.
