@@ -155,24 +155,24 @@ func (c caution) Unwrap() error { return c.error }
 // checkVersion asks claude for its version, and refuses one that is too old. One that tells none can't be
 // tried.
 func (l *launch) checkVersion() error {
-	said := ""
-	if l.version, said = l.askVersion(""); l.version == "" {
+	version, said, err := l.askVersion("")
+	if l.version = version; version == "" {
 		l.untried = errors.New(said)
 	}
-	if !olderThan(l.version, oldestClaude) {
-		return nil
+	if err != nil || !olderThan(version, oldestClaude) {
+		return err
 	}
 	hint := otherClaude(l.dirs.env)
 	if hint == installClaude {
 		hint = "claude update, or where npm has installed it:\n" + hint
 	}
-	err := fmt.Errorf("%s, version %s, is older than %s", l.claude, l.version, oldestClaude)
+	err = fmt.Errorf("%s, version %s, is older than %s", l.claude, version, oldestClaude)
 	return failure{code: 2, err: err, hint: hint}
 }
 
 // askVersion asks claude for its version in dir, "" being the current directory, and returns what it says in
-// words, too. A stand-in for Claude Code tells none.
-func (l *launch) askVersion(dir string) (version, said string) {
+// words, too. A stand-in for Claude Code tells none. The error is that claude can't be started.
+func (l *launch) askVersion(dir string) (version, said string, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), versionPatience)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, l.claude, "--version")
@@ -181,13 +181,16 @@ func (l *launch) askVersion(dir string) (version, said string) {
 	output, err := cmd.CombinedOutput()
 	said = oneLine(string(output))
 	if answer := versionAnswer().FindStringSubmatch(said); answer != nil {
-		return answer[1], l.claude + " is version " + answer[1]
+		return answer[1], l.claude + " is version " + answer[1], nil
 	} else if ctx.Err() != nil {
-		return "", fmt.Sprintf("%s did not answer --version within %v", l.claude, versionPatience)
+		return "", fmt.Sprintf("%s did not answer --version within %v", l.claude, versionPatience), nil
+	} else if cmd.Process == nil {
+		err = fmt.Errorf("starting %s: %w", l.claude, err)
+		return "", err.Error(), err
 	} else if err != nil && said == "" {
 		said = err.Error()
 	}
-	return "", fmt.Sprintf("%s is not Claude Code: to --version it says %q", l.claude, said)
+	return "", fmt.Sprintf("%s is not Claude Code: to --version it says %q", l.claude, said), nil
 }
 
 // refuse returns why nothing of the session would be reviewed, as far as that needs no trial, which has

@@ -149,7 +149,7 @@ func (l *launch) tryOnce(ctx context.Context) error {
 		return err
 	}
 	// Outside the project a version manager's shim runs another version, or none.
-	if there, said := l.askVersion(dir); there != l.version {
+	if there, said, _ := l.askVersion(dir); there != l.version {
 		return caution{fmt.Errorf("in %s, %s", dir, said)}
 	}
 	said := complaints.line()
