@@ -327,8 +327,14 @@ func ran(r step) string {
 		script, end = cutLines(script, scriptLines/2, scriptLines/2), "\n→ "
 	}
 	text := cutMiddle(script, 2000) + end + r.runEnd()
-	if why := r.cccError(); why != "" {
-		text += ": " + cutMiddle(oneLine(why), 200)
+	switch why := cutMiddle(oneLine(r.Error), 200); {
+	case why == "":
+	case r.runExitCode() == tryTimedOut:
+		text += ": " + say(timedOut)
+	case r.runExitCode() == tryImpossible:
+		text += ": " + say(runWithoutCopy, why)
+	default:
+		text += ": " + why
 	}
 	return text + "\n" + cutLines(strings.TrimSpace(r.Output), 0, outputLines)
 }

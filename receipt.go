@@ -129,17 +129,6 @@ func (s step) runEnd() string {
 	return say(exitedWith, s.runExitCode()) + " · " + duration(s.DurationSeconds)
 }
 
-// cccError is ccc try's own error of a run with exit code 124 or 125, "" where the command had its own end.
-func (s step) cccError() string {
-	if limit, is := strings.CutPrefix(s.Error, endedAtTimeout); is {
-		return say(timedOut, limit)
-	}
-	if why, is := strings.CutPrefix(s.Error, noCopyMade); is {
-		return say(runWithoutCopy, why)
-	}
-	return s.Error
-}
-
 // reviewPrice is the time and money that the review took.
 func (r review) reviewPrice() string {
 	if r.DurationSeconds > 0 {

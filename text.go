@@ -291,7 +291,7 @@ var (
 	questionPassed = words{"问题直接交给用户", "The question went to the user without a review"}
 	linesCounted   = words{"行", "line"}
 	// The errors of ccc try that a run may end with.
-	timedOut       = words{"到 %s 的时限，已结束", "ended at the timeout of %s"}
+	timedOut       = words{"到了时限，已结束", "ended at the timeout"}
 	runWithoutCopy = words{"建不了副本：%s", "no copy can be made: %s"}
 	// The first column of the facts of a review.
 	leadFormat   = words{"%s：", "%-9s"}

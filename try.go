@@ -89,10 +89,12 @@ func try(c *invocation) error {
 	ended := failure{code: code}
 	if err != nil {
 		f := failureOf(err)
-		if ran.Error = oneLine(f.err.Error()); f.hint != "" {
-			ran.Error += "; to fix it: " + f.hint
+		why := oneLine(f.err.Error())
+		if f.hint != "" {
+			why += "; to fix it: " + f.hint
 		}
-		ended.err = errors.New(trySubcommand + ": " + ran.Error)
+		ended.err = errors.New(trySubcommand + ": " + why)
+		ran.Error = strings.TrimPrefix(why, noCopyMade) // the exit code says that
 	}
 	recordRun(ran, c.env)
 	return ended
@@ -114,8 +116,8 @@ func recordRun(ran step, env environ) {
 	}
 }
 
-// Errors of ccc try begin so; views have these words in the reader's language.
-const noCopyMade, endedAtTimeout = "no copy can be made: ", "ended at the timeout of "
+// noCopyMade begins the error of ccc try that no copy can be made.
+const noCopyMade = "no copy can be made: "
 
 const otherGroup = "files of another group than your own, such as %s, can't be changed in a copy"
 
@@ -192,7 +194,7 @@ func (plan *tryPlan) run(ctx context.Context, timeout time.Duration) (code int, 
 	defer cancel(nil) // kills what starts only later
 	late := time.AfterFunc(timeout+tryPatience, func() {
 		defer exitOnPanic()
-		cancel(fmt.Errorf(endedAtTimeout+"%v", timeout))
+		cancel(fmt.Errorf("ended at the timeout of %v", timeout))
 	})
 	defer late.Stop()
 	var isReady atomic.Bool
