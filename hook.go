@@ -213,7 +213,7 @@ func (h *hook) hasWorked(ctx context.Context, of *subject) bool {
 	}
 	change := h.place.takeChange(ctx, h.session, h.transcript, false)
 	of.change = &change
-	return len(change.paths) > 0
+	return len(change.paths) > 0 || ctx.Err() != nil // Esc, which is no stop of words
 }
 
 // count counts the review, and gives it its number and its limit. At the limit the number is 0. One that is

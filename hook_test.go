@@ -1034,6 +1034,25 @@ func TestWorkEndsChange(t *testing.T) {
 	expectNotIn(t, "the request", request, "before.txt", "between.txt", "另一个会话的改动")
 }
 
+// Esc while ccc looks whether there is work is a review that was cancelled, no stop of words: the change stays open.
+func TestWorkEnded(t *testing.T) {
+	box := newHookBox(t)
+	box.inSession()
+	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"review":"work"}}`)
+	box.repository()
+	box.submit("hi")
+	box.write("../work/notes.txt", 0o600, "changed\n")
+	box.write("../bin/git", 0o700, `#!/bin/sh
+case "$*" in *' add '*) kill $PPID; sleep 1 ;; esac
+PATH=${PATH#*:} exec git "$@"`)
+	said := transcriptOf("user: hi | " + `"timestamp":"` + now().Format(time.RFC3339) + `"` + "; agent: hello")
+	expectEnd(t, "the stop", box.stop(`"last_assistant_message":"hello",`+box.transcript(said)), 0, "", errUserEnded.zh)
+	check(t, os.Remove(filepath.Join(box.home, "../bin/git")))
+	expectIn(t, "the next prompt", box.submit("go on").stdout, fmt.Sprintf(earlierCancelled.zh, errUserEnded.zh))
+	box.stop("")
+	expectIn(t, "the next request", box.read("../fake/reviewer-1.stdin"), "notes.txt")
+}
+
 // A stop of an interactive session at which subagents work is not reviewed yet, which is told and in the log; one with the same
 // ones at work is, as one of them may hang. The next prompt tells it where no stop came behind.
 func TestDeferred(t *testing.T) {
