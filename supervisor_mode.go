@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf8"
 )
@@ -82,7 +83,9 @@ func (s *supervision) command(operand string) (answer string, isTask bool) {
 	if isTask = !slices.Contains(modes, operand); !isTask {
 		to = mode(operand)
 	}
-	err := s.update(func(state *sessionState) { state.Enabled, state.SwitchedAt = to, now() })
+	err := s.update(func(state *sessionState) { // a clock may have dated the launch later
+		state.Enabled, state.SwitchedAt = to, slices.MaxFunc([]time.Time{now(), state.SwitchedAt}, time.Time.Compare)
+	})
 	if err != nil && !errors.Is(err, errCorrupt) { // a corrupt one begins anew, and the switch counts
 		s.warn("switching the mode", err)
 		return say(modeFailed, err.Error()), false

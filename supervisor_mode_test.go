@@ -212,6 +212,18 @@ func TestSwitchedOffDuringReview(t *testing.T) {
 	}
 }
 
+// A switch counts behind a launch or a switch that a clock has dated later.
+func TestSwitchBehindClock(t *testing.T) {
+	box := newHookBox(t)
+	box.inSession()
+	box.vars = append(box.vars, fmt.Sprintf("%s=%d.token", launchVariable, now().Add(2*time.Hour).UnixMilli()))
+	box.submit("fix it")
+	expectIn(t, "/supervisor off", box.submit("/supervisor off").stdout, "已关闭")
+	expectEnd(t, "a stop", box.stop(""), 0, "", "")
+	expectIn(t, "/supervisor on", box.submit("/supervisor on").stdout, "已打开")
+	expectEnd(t, "the next", box.stop(""), 0, blockNotYet, "")
+}
+
 // /supervisor tells how the session stands, in the words of the views, while a review runs, too.
 func TestSwitchQuery(t *testing.T) {
 	box := newHookBox(t)
