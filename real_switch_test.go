@@ -69,7 +69,7 @@ func TestRealClientSwitched(t *testing.T) {
 		tty.submits("/supervisor do the <task>", "answer 2", 1)
 		expectIn(t, "what the agent got", api.requests("agent")[1].last("user"), "do the <task>")
 		tty.waitFor("[SUPERVISOR] 审查 1/10：通过", 30*time.Second)
-		tty.submits("/supervisor", "监督：已打开 · 这项要求已审查 0/10 次 · 上次：通过", 1)
+		tty.submits("/supervisor", "监督：已打开 · 这项要求已审查 0/10 次 · 通过", 1)
 		box.switchesOff(box.onlySession())
 		tty.submits("more", "answer 3", 1)
 		tty.submits("and more", "answer 4", 1)

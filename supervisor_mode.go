@@ -43,13 +43,8 @@ func modeLine(s summary, present mode, limit int) string {
 	if present == modeObserve { // which counts for no limit
 		used = ""
 	}
-	last := s.result
-	if last != "" && s.Verdict != verdictReviewing {
-		last = say(supervisedLast, last)
-	}
-	line := joined(say(modeIs, say(modeNames[present])), used, last,
-		joined(say(reviewsOfSession, count(s.Reviews, reviews)), dollars(s.CostUSD)))
-	return line + "\n" + say(modeHow)
+	return joined(say(modeIs, say(modeNames[present])), used, s.result,
+		say(reviewsOfSession, count(s.Reviews, reviews)), dollars(s.CostUSD)) + "\n" + say(modeHow)
 }
 
 // theirCommand returns the file that makes /supervisor a command or a skill of the user's own, in Claude

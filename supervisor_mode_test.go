@@ -234,7 +234,7 @@ func TestSwitchQuery(t *testing.T) {
 		box.stop("")
 	}
 	expectIn(t, "the answer", box.submit("/supervisor").stdout,
-		`{"decision":"block","reason":"监督：已打开 · 这项要求已审查 2/8 次 · 上次：退回（`, `秒前） · 本会话共审查 2 次 · $0.0`, `\n要改：/supervisor on（打开）、off（关闭）、observe（旁观）"}`)
+		`{"decision":"block","reason":"监督：已打开 · 这项要求已审查 2/8 次 · 退回（`, `秒前） · 本会话共审查 2 次 · $0.0`, `\n要改：/supervisor on（打开）、off（关闭）、observe（旁观）"}`)
 	box.submit("and this")
 	hook, _ := box.hangingHook("")
 	expectIn(t, "the answer during a review", box.submit("/supervisor").stdout, "已审查 1/8 次 · 审查中 1/8 · ")
@@ -242,7 +242,7 @@ func TestSwitchQuery(t *testing.T) {
 	hook.Wait()
 	box.vars = append(box.vars, "LC_ALL=en_US.UTF-8")
 	expectIn(t, "the answer in English", box.submit("/supervisor").stdout,
-		"Supervision: off · reviews of this request: 1/8 · last: cancelled ", ` ago · this session: 3 reviews · $0.0`, `\nTo switch it: /supervisor on, off or observe"}`)
+		"Supervision: off · reviews of this request: 1/8 · cancelled ", ` ago · this session: 3 reviews · $0.0`, `\nTo switch it: /supervisor on, off or observe"}`)
 }
 
 // What of a prompt is /supervisor, with which operand, and which of these is rather a slip than a task.
@@ -351,7 +351,7 @@ func TestObserve(t *testing.T) {
 			box.reviews(blocks("add docs"))
 			box.stop("")
 			box.installHooks()
-			expectIn(t, "/supervisor", box.submit("/supervisor").stdout, "Supervision: observed · last: would be sent back")
+			expectIn(t, "/supervisor", box.submit("/supervisor").stdout, "Supervision: observed · would be sent back")
 			expectIn(t, "status", box.ccc("status"), " observed  0/", "  would be sent back ")
 			expectIn(t, "status --json", box.ccc("status", "--json"), `"mode":"observe"`, `"verdict":"block"`, `"observed":true`)
 			expectIn(t, "log", box.ccc("log", testSession), "Review: would be sent back\n", "add docs")

@@ -261,7 +261,6 @@ var (
 	readingFile     = words{"查看 %s", "reading %s"}
 	searchingFor    = words{"搜索 %s", "searching for %s"}
 	resultAndTime   = words{"%s（%s前）", "%s %s ago"} // verdict, age
-	supervisedLast  = words{"上次：%s", "last: %s"}    // that
 )
 
 // A session in full: ccc log.

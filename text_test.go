@@ -267,7 +267,7 @@ func TestLanguageOfSession(t *testing.T) {
 	expectIs(t, "the Chinese in an English session", chineseIn(written[english]), "")
 	for _, text := range []words{announcement, announcedOn, introduction, introducedProvider, introducedLog, hookBegun, reviewing, finished, unfinished, limitSkipped,
 		defaultFeedback, feedbackCut, leftOut, leftToUser, reviewFailed, questionAnswered, reviewersAnswer, limitStop, defaultPrompt, commandFile, schemaFeedback,
-		verdictForm, opening, sectionNoCopy, sectionQuestion, sectionTasks, sectionReview, modeIs, modeUnclear, switchedOn, switchedOff, switchedToObserve, supervisedLast,
+		verdictForm, opening, sectionNoCopy, sectionQuestion, sectionTasks, sectionReview, modeIs, modeUnclear, switchedOn, switchedOff, switchedToObserve,
 		noSessionYet, waitingForFirst, newestHere, reviewBegins, titleQuestion} {
 		for language, all := range written {
 			part := "" // the longest that is written as it stands here, whatever is filled in
