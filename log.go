@@ -45,7 +45,7 @@ func showLog(c *invocation, d dirs) (err error) {
 		}
 	}
 	for i, s := range all {
-		if i == 0 && len(c.operands) == 0 {
+		if most == 1 && len(c.operands) == 0 {
 			s.title = say(withReason, s.title, say(newestHere))
 		}
 		if err := s.begin(last, i == 0); err != nil {

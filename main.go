@@ -96,7 +96,6 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"strings"
 )
 
 func init() {
@@ -151,8 +150,8 @@ func (c subcommand) start(args []string, env environ) error {
 			code = 1 // Claude Code takes 2 from a hook as "block"
 		}
 		if c.name == trySubcommand {
-			_, line, _ := strings.Cut(commandLine(args), " ") // without the ccc
-			recordRun(step{Kind: stepRun, Command: line, ExitCode: &code, Error: wrong.Error()}, env)
+			called := commandLine([]string{c.name}, args)
+			recordRun(step{Kind: stepRun, Command: called, ExitCode: &code, Error: wrong.Error()}, env)
 		}
 		return failure{code: code, err: fmt.Errorf("%w\n%s", wrong, c.usage())}
 	}
