@@ -196,6 +196,15 @@ func TestLookWithoutState(t *testing.T) {
 		}
 		expectEnd(t, "ccc verdict", box.run(20*time.Second, "", "ccc", "verdict"), 0, "allow\n", "之后没有改动")
 	}
+	box := newHookBox(t)
+	box.gitIn(box.work, "git init -q; git add .; git commit -qm first")
+	without, _ := box.lookIn(box.work)
+	inside := stateDir(filepath.Join(box.work, "ccc"))
+	check(t, inside.create())
+	box.write("../work/ccc/hook-invocation.log", 0o600, "x\n")
+	with, o := inside.place(box.work, box.vars).look(context.Background(), time.Minute, true)
+	o.end()
+	expectIs(t, "the tree", with.TreeID+with.Unseen, without.TreeID)
 }
 
 // The objects of a working tree lie in one directory of ccc's, which eight looks at once share. It goes with the record, or
