@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -165,7 +166,7 @@ func TestLookFails(t *testing.T) {
 		expectIn(t, name+": the reason", l.Unseen, c.want)
 		expectIs(t, name+": there is a reason", l.Unseen != "", c.want != "")
 		expectIs(t, name+": there is a tree", l.TreeID != "", c.want == "")
-		expectNotIn(t, name+": the reason", l.Unseen, "\n")
+		expectIs(t, name+": lines behind the reason's first", strings.Count(l.Unseen, "\n"), 0)
 		if took := time.Since(start); took > 15*time.Second && patience < time.Minute {
 			t.Errorf("%s: took %v", name, took)
 		}
@@ -319,4 +320,53 @@ func TestChangeBelow(t *testing.T) {
 	box.submit("do it")
 	box.stop("")
 	expectIn(t, "the request", box.read("../fake/reviewer-1.stdin"), say(changesBelow, "backend、frontend"))
+}
+
+// Of many paths the first 200 are listed. Those as on the remote's main branch come last, and are told as that, however small.
+func TestChangeListed(t *testing.T) {
+	box := newHookBox(t)
+	box.repository()
+	box.gitIn(box.work, "git checkout -qb other; echo m >a-main; git add .; git commit -qm m; git update-ref refs/remotes/origin/main HEAD; "+
+		"git symbolic-ref refs/remotes/origin/HEAD refs/remotes/origin/main; git checkout -q main")
+	box.submit("fix it")
+	box.gitIn(box.work, "echo m >a-main; printf '1\n2\n3\n4\n5\n6\n' >b-own")
+	box.stop("")
+	request := box.read("../fake/reviewer-1.stdin")
+	_, lists, _ := strings.Cut(request, "A b-own\n```\n")
+	expectPrefix(t, "the list behind that of its own paths", strings.TrimSpace(lists), say(changesMain)+"\n\n```\nA a-main\n```")
+	own, main := strings.Index(request, "diff --git a/b-own"), strings.Index(request, "diff --git a/a-main")
+	expectIs(t, "in the diff its own comes first", 0 < own && own < main, true)
+	box.gitIn(box.work, "rm a-main b-own; for n in $(seq 201); do echo $n >n-$n; done")
+	box.stop("")
+	request = box.read("../fake/reviewer-2.stdin")
+	expectIs(t, "the paths in the list", len(regexp.MustCompile(`(?m)^A n-\d+$`).FindAllString(request, -1)), 200)
+	expectIn(t, "the request", request, "\n... (+1)\n")
+}
+
+// What nobody has approved for 30 days is no part of another session's review any more.
+func TestOpenForgotten(t *testing.T) {
+	box := newHookBox(t)
+	box.repository()
+	as := func(session, event string) {
+		box.hook(strings.Replace(event, testSession, session, 1))
+	}
+	as("first", box.event(eventPrompt, `"prompt":"begin it"`))
+	box.write("../work/new.txt", 0o600, "new\n")
+	as("first", box.event(eventStop, ""))
+	records, _ := filepath.Glob(filepath.Join(box.home, ".claude/ccc/tree-*.json"))
+	for i, age := range []time.Duration{retention - time.Hour, retention + time.Hour} {
+		text, err := os.ReadFile(records[0])
+		check(t, err)
+		put := regexp.MustCompile(`"put":"[^"]*"`).ReplaceAllString(string(text), `"put":"`+ago(age).UTC().Format(time.RFC3339)+`"`)
+		check(t, os.WriteFile(records[0], []byte(put), 0o600))
+		session := fmt.Sprint("another-", i)
+		as(session, box.event(eventPrompt, `"prompt":"go on"`))
+		as(session, box.event(eventStop, ""))
+		request := box.read(fmt.Sprintf("../fake/reviewer-%d.stdin", i+2)) // the first one is of the first session
+		if i == 0 {
+			expectIn(t, "the request", request, "A new.txt", "begin it")
+		} else {
+			expectNotIn(t, "the request", request, "A new.txt", "begin it")
+		}
+	}
 }

@@ -126,9 +126,12 @@ func endsOf(lines []entry) (ends []review) {
 	return ends
 }
 
-// expectNotIn wants none of these in a text.
+// expectNotIn wants none of these in a text, which is there: in nothing there is nothing.
 func expectNotIn(t *testing.T, what, text string, unwanted ...string) {
 	t.Helper()
+	if text == "" {
+		t.Errorf("%s is empty", what)
+	}
 	for _, part := range unwanted {
 		if strings.Contains(text, part) {
 			t.Errorf("%s holds %q:\n%s", what, part, text)

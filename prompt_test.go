@@ -590,6 +590,7 @@ func TestRequestOfWordsOnly(t *testing.T) {
 		{"a call", strings.Replace(called, "fix it", "hi", 1), "", eventStop, false},
 		{"thanks behind the work", called + "; user: thanks; agent: done", "", eventStop, true},
 		{"a file differs", "user: hi; agent: done", "echo more >>notes.txt", eventStop, false},
+		{"a file is left out", "user: hi; agent: done", "git init -q sub; touch sub/x", eventStop, false},
 		{"a question", "user: hi; agent: done", "", eventPreToolUse, false},
 		{"no transcript", "", "", eventStop, false},
 		{"no repository", "user: hi; agent: done", "rm -rf .git", eventStop, false},

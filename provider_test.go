@@ -419,6 +419,8 @@ func TestProviderOwnThings(t *testing.T) {
 				expectIs(t, "the exit code", got.code, 1)
 				expectIn(t, "stderr", got.stderr, test.names)
 				expectNotIn(t, "stderr", got.stderr, "mine")
+				expectIs(t, "stdout", got.stdout, "")
+				return
 			}
 			expectNotIn(t, "claude's environment", got.stdout, "CLAUDE_CODE_OAUTH_TOKEN", "CLAUDE_CODE_API_KEY_FILE_DESCRIPTOR", "CLAUDE_CODE_EXTRA_BODY")
 		})

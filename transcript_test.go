@@ -237,6 +237,30 @@ func TestRequestsReviewed(t *testing.T) {
 	}
 }
 
+// An approval at which something is still to wake the agent, or a plan waits, lets the request go, and one at which nothing is ends it.
+func TestApprovedWhileWaiting(t *testing.T) {
+	at := func(when time.Time) string { return ` | "timestamp":"` + when.UTC().Format(time.RFC3339) + `"` }
+	ended, letGo, _ := strings.Cut(strings.Split(say(remarkPassed, "|"), "|")[0]+"|"+strings.Split(say(remarkLetGo, "|"), "|")[0], "|")
+	for members, want := range map[string]string{
+		`"stop_hook_active":false`:     ended,
+		`"permission_mode":"default"`:  ended,
+		`"session_crons":[]`:           ended,
+		`"permission_mode":"plan"`:     letGo,
+		`"session_crons":[{"id":"c"}]`: letGo,
+		`"background_tasks":[{"id":"b","type":"shell","status":"running"}]`: letGo,
+	} {
+		box := newHookBox(t)
+		box.repository()
+		box.reviews(allows(""))
+		talk := "user: fix it" + at(ago(time.Hour)) + "; agent: done"
+		box.submit("fix it")
+		box.stop(members + "," + box.transcript(transcriptOf(talk)))
+		box.submit("and more")
+		box.stop(box.transcript(transcriptOf(talk + "; user: and more" + at(ago(-time.Second)) + "; agent: done again")))
+		expectIn(t, members, box.read("../fake/reviewer-2.stdin"), "[1] "+want, "[2] and more")
+	}
+}
+
 func TestTranscriptUnreadable(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.jsonl")
 	for _, text := range []string{"no file", "", "{}\n", "not JSON\n", `{"type":"mode"}` + "\n"} {
