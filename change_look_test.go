@@ -322,25 +322,29 @@ func TestChangeBelow(t *testing.T) {
 	expectIn(t, "the request", box.read("../fake/reviewer-1.stdin"), say(changesBelow, "backend、frontend"))
 }
 
-// Of many paths the first 200 are listed. Those as on the remote's main branch come last, and are told as that, however small.
+// Of many paths the first 200 are listed, and of what is not shown whole the name and the size. The reviewer can look at it: git
+// finds the objects. Those as on the remote's main branch come last, and are told as that, however small.
 func TestChangeListed(t *testing.T) {
 	box := newHookBox(t)
 	box.repository()
 	box.gitIn(box.work, "git checkout -qb other; echo m >a-main; git add .; git commit -qm m; git update-ref refs/remotes/origin/main HEAD; "+
 		"git symbolic-ref refs/remotes/origin/HEAD refs/remotes/origin/main; git checkout -q main")
 	box.submit("fix it")
-	box.gitIn(box.work, "echo m >a-main; printf '1\n2\n3\n4\n5\n6\n' >b-own")
+	box.gitIn(box.work, "echo m >a-main; printf '1\\n2\\n3\\n4\\n5\\n6\\n' >b-own")
+	const shows = `eval "$(grep -o 'git diff [0-9a-f]* [0-9a-f]*' "$call.stdin" | head -n 1) -- a-main" >"$dir/shown" 2>&1`
+	box.reviews(fakeReview{runs(shows), decides(false, "not yet")})
 	box.stop("")
+	expectIn(t, "what the reviewer's git diff shows", box.read("../fake/shown"), "diff --git a/a-main b/a-main\n", "\n+m\n")
 	request := box.read("../fake/reviewer-1.stdin")
 	_, lists, _ := strings.Cut(request, "A b-own\n```\n")
 	expectPrefix(t, "the list behind that of its own paths", strings.TrimSpace(lists), say(changesMain)+"\n\n```\nA a-main\n```")
 	own, main := strings.Index(request, "diff --git a/b-own"), strings.Index(request, "diff --git a/a-main")
 	expectIs(t, "in the diff its own comes first", 0 < own && own < main, true)
-	box.gitIn(box.work, "rm a-main b-own; for n in $(seq 201); do echo $n >n-$n; done")
+	box.gitIn(box.work, "rm a-main b-own; for n in $(seq 201); do echo $n >n-$n; done; seq 5000 >z-cut")
 	box.stop("")
 	request = box.read("../fake/reviewer-2.stdin")
 	expectIs(t, "the paths in the list", len(regexp.MustCompile(`(?m)^A n-\d+$`).FindAllString(request, -1)), 200)
-	expectIn(t, "the request", request, "\n... (+1)\n")
+	expectIn(t, "the request", request, "\n... (+2)\n", "z-cut (+5000 -0)")
 }
 
 // What nobody has approved for 30 days is no part of another session's review any more.
@@ -369,4 +373,20 @@ func TestOpenForgotten(t *testing.T) {
 			expectNotIn(t, "the request", request, "A new.txt", "begin it")
 		}
 	}
+}
+
+// What a killed look has left goes with a later one, once no look can be in it.
+func TestLookLeftover(t *testing.T) {
+	box := newHookBox(t)
+	box.repository()
+	box.submit("fix it")
+	stores, _ := filepath.Glob(filepath.Join(box.home, ".claude/ccc/tree-*.objects"))
+	for name, age := range map[string]time.Duration{"look-old": 2 * time.Hour, "look-young": time.Minute} {
+		dir := filepath.Join(stores[0], name)
+		check(t, os.MkdirAll(dir+"/x", 0o700))
+		check(t, os.Chtimes(dir, ago(age), ago(age)))
+	}
+	box.stop("")
+	left, _ := filepath.Glob(stores[0] + "/look-*")
+	expectEqual(t, "what is left", left, []string{stores[0] + "/look-young"})
 }

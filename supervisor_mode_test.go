@@ -84,9 +84,12 @@ func TestSwitchInSession(t *testing.T) {
 		t.Errorf("got %+v", got)
 	}
 	expectIn(t, "the request", box.read("../fake/reviewer-1.stdin"), "[1] do more\n\n[2] /supervisor finish it\n")
+	timelines, _ := filepath.Glob(filepath.Join(box.home, ".claude/ccc/*-events.jsonl"))
+	timeline, err := os.ReadFile(timelines[0])
+	check(t, err)
 	for _, mode := range []string{"on", "off"} {
 		expectIn(t, "the log", box.log(), " switched session_id=", " mode="+mode+"\n")
-		expectIn(t, "the timeline", string(encodeJSON(box.onlyTimeline())), `"project":"`+box.work+`","switch":{"mode":"`+mode+`"`)
+		expectIn(t, "the timeline", string(timeline), `"project":"`+box.work+`","switch":{"mode":"`+mode+`"`)
 	}
 }
 
