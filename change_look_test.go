@@ -374,19 +374,3 @@ func TestOpenForgotten(t *testing.T) {
 		}
 	}
 }
-
-// What a killed look has left goes with a later one, once no look can be in it.
-func TestLookLeftover(t *testing.T) {
-	box := newHookBox(t)
-	box.repository()
-	box.submit("fix it")
-	stores, _ := filepath.Glob(filepath.Join(box.home, ".claude/ccc/tree-*.objects"))
-	for name, age := range map[string]time.Duration{"look-old": 2 * time.Hour, "look-young": time.Minute} {
-		dir := filepath.Join(stores[0], name)
-		check(t, os.MkdirAll(dir+"/x", 0o700))
-		check(t, os.Chtimes(dir, ago(age), ago(age)))
-	}
-	box.stop("")
-	left, _ := filepath.Glob(stores[0] + "/look-*")
-	expectEqual(t, "what is left", left, []string{stores[0] + "/look-young"})
-}
