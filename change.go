@@ -42,8 +42,8 @@ type lookout struct {
 func (p place) look(ctx context.Context, patience time.Duration, isWhole bool) (l look, o *lookout) {
 	g, end := gitIn(ctx, patience, p.tree, p.env)
 	o = &lookout{gitRunner: g, leftOut: map[words][]string{}}
-	l = look{tree: p.tree, Branch: p.branch(), at: now()}
-	l.Head, _ = o.output("rev-parse", "-q", "--verify", "HEAD")
+	l = look{tree: p.tree, begin: begin{Branch: p.branch(), Time: now()}}
+	l.Commit, _ = o.output("rev-parse", "-q", "--verify", "HEAD")
 	if state := resolved(string(p.dir)); inside(state, p.Top) && state != p.Top {
 		own, _ := filepath.Rel(p.Top, state)
 		o.scope = []string{"--", ":(top)", ":(top,exclude,literal)" + own}
@@ -61,7 +61,7 @@ func (p place) look(ctx context.Context, patience time.Duration, isWhole bool) (
 		err = o.stage(isWhole)
 	}
 	if err == nil {
-		l.TreeID, err = o.output("write-tree", "--missing-ok")
+		l.Tree, err = o.output("write-tree", "--missing-ok")
 	}
 	if err != nil {
 		l.Unseen = oneLine(err.Error())
@@ -172,13 +172,13 @@ var emptyTrees = map[int]string{40: "4b825dc642cb6eb9a060e54bf8d69288fbee4904",
 // compare fills in what differs from where the change begins. Where the objects of that are gone it is its
 // commit, else an empty tree.
 func (c *judgedChange) compare(o *lookout) (err error) {
-	for _, base := range []string{c.from.Tree, c.from.Commit, emptyTrees[len(c.TreeID)]} {
+	for _, base := range []string{c.from.Tree, c.from.Commit, emptyTrees[len(c.Tree)]} {
 		if base == "" {
 			continue
 		}
 		c.base, c.isOlder = base, base != c.from.Tree
-		if c.paths, err = o.changedPaths(base, c.from.Commit, c.TreeID); err == nil {
-			c.shown, c.rest, err = o.diff(base, c.TreeID, c.paths)
+		if c.paths, err = o.changedPaths(base, c.from.Commit, c.Tree); err == nil {
+			c.shown, c.rest, err = o.diff(base, c.Tree, c.paths)
 		}
 		if err == nil {
 			break
@@ -355,7 +355,7 @@ func (c judgedChange) changeText() string {
 		}
 	}
 	if c.shown != "" {
-		command := say(changesDiff, c.base[:12], c.TreeID[:12], c.Top)
+		command := say(changesDiff, c.base[:12], c.Tree[:12], c.Top)
 		parts = append(parts, command+"\n"+fenced("diff", c.shown))
 	}
 	if c.rest != "" {

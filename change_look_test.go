@@ -61,8 +61,8 @@ func TestLook(t *testing.T) {
 		before := listing(t, dir)
 		l, left := box.lookIn(dir)
 		expectIs(t, name+": why it is not known", l.Unseen, "")
-		expectIs(t, name+": the tree", l.TreeID, want)
-		expectIs(t, name+": HEAD", l.Head+" "+l.Branch, head+" refs/heads/main")
+		expectIs(t, name+": the tree", l.Tree, want)
+		expectIs(t, name+": HEAD", l.Commit+" "+l.Branch, head+" refs/heads/main")
 		expectIs(t, name+": what is left out", len(left), 0)
 		expectUnchanged(t, dir, before, false)
 	}
@@ -80,7 +80,7 @@ func TestLookLeavesOut(t *testing.T) {
 	box.gitIn(box.work, "git init -q empty; echo x >empty/x; git init -q full; git -C full commit -q --allow-empty -m i; echo y >lib/y; head -c 10485761 /dev/zero >large; touch closed; chmod 0 closed notes.txt; git worktree add -q wt")
 	l, left := box.lookIn(box.work)
 	wants := map[words]string{changesNested: "empty/ full/ wt/", changesDirty: "lib", changesLarge: "large"}
-	tree := before.TreeID
+	tree := before.Tree
 	if os.Getuid() == 0 { // who can read all
 		tree = box.gitIn(box.work, "git add closed; git write-tree")
 	} else {
@@ -90,8 +90,8 @@ func TestLookLeavesOut(t *testing.T) {
 	for why, want := range wants {
 		expectIs(t, why.en, strings.Join(left[why], " "), want)
 	}
-	expectIs(t, "the tree", l.TreeID, tree)
-	text := judgedChange{look: l, base: l.TreeID, from: l.begin(), leftOut: left}.changeText()
+	expectIs(t, "the tree", l.Tree, tree)
+	text := judgedChange{look: l, base: l.Tree, from: l.begin, leftOut: left}.changeText()
 	expectIn(t, "the request", text, "没有看：empty/、full/、wt/\n", "没提交的改动：lib\n", "10 MB、git 没有跟踪，没有看：large")
 }
 
@@ -165,7 +165,7 @@ func TestLookFails(t *testing.T) {
 		o.end()
 		expectIn(t, name+": the reason", l.Unseen, c.want)
 		expectIs(t, name+": there is a reason", l.Unseen != "", c.want != "")
-		expectIs(t, name+": there is a tree", l.TreeID != "", c.want == "")
+		expectIs(t, name+": there is a tree", l.Tree != "", c.want == "")
 		expectIs(t, name+": lines behind the reason's first", strings.Count(l.Unseen, "\n"), 0)
 		if took := time.Since(start); took > 15*time.Second && patience < time.Minute {
 			t.Errorf("%s: took %v", name, took)
@@ -203,9 +203,9 @@ func TestLookWithoutState(t *testing.T) {
 	inside := stateDir(filepath.Join(box.work, "ccc"))
 	check(t, inside.create())
 	box.write("../work/ccc/hook-invocation.log", 0o600, "x\n")
-	with, o := inside.place(box.work, box.vars).look(context.Background(), time.Minute, true)
+	with, o := inside.place(box.work, box.work, box.vars).look(context.Background(), time.Minute, true)
 	o.end()
-	expectIs(t, "the tree", with.TreeID+with.Unseen, without.TreeID)
+	expectIs(t, "the tree", with.Tree+with.Unseen, without.Tree)
 }
 
 // The objects of a working tree lie in one directory of ccc's, which eight looks at once share. It goes with the record, or
@@ -220,7 +220,7 @@ func TestLookObjects(t *testing.T) {
 		go func() {
 			defer all.Done()
 			l, _ := box.lookIn(box.work)
-			trees[i] = l.TreeID + l.Unseen
+			trees[i] = l.Tree + l.Unseen
 		}()
 	}
 	all.Wait()

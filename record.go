@@ -114,8 +114,8 @@ func (p place) beginOf(ctx context.Context, s sessionFiles, transcript string, i
 			l, o = p.look(ctx, promptLookPatience, false)
 			o.end()
 		}
-		if l.TreeID != "" {
-			own.begin = l.begin()
+		if l.Tree != "" {
+			own.begin = l.begin
 		} else {
 			own.begin = p.older(state, talk.began)
 		}
@@ -206,7 +206,7 @@ func (p place) takeChange(ctx context.Context, s sessionFiles, transcript string
 		err = c.compare(o)
 	}
 	if err != nil { // what could not be compared nobody has seen
-		c.TreeID, c.Unseen = "", oneLine(err.Error())
+		c.Tree, c.Unseen = "", oneLine(err.Error())
 	}
 	return c
 }
@@ -233,10 +233,10 @@ func (p place) settle(s sessionFiles, r review, transcript string) (err error) {
 // approve records an approval that had a look. An end also ends the session's change in each other working
 // tree where nothing has changed.
 func (p place) approve(s sessionFiles, r review, from begin) error {
-	if r.Seen.TreeID == "" {
+	if r.Seen.Tree == "" {
 		return nil
 	}
-	seen, own := r.Seen.begin(), sessionBegin{begin: r.Seen.begin(), Top: p.Top}
+	seen, own := r.Seen.begin, sessionBegin{begin: r.Seen.begin, Top: p.Top}
 	if !r.Waiting {
 		own.Ended = r.Begun
 	}
@@ -270,7 +270,7 @@ func (p place) approve(s sessionFiles, r review, from begin) error {
 func (p place) isAt(b begin) bool {
 	l, o := p.look(context.Background(), reviewLookPatience, false)
 	defer o.end()
-	return b.Tree != "" && l.TreeID == b.Tree
+	return b.Tree != "" && l.Tree == b.Tree
 }
 
 // letGo ends the session's change here, which nobody has to approve, and takes it out of what is open.

@@ -152,23 +152,17 @@ func (t *tokens) add(u tokens) {
 // A look is a working tree at one time. Outside a repository only its worktree is there.
 type look struct {
 	tree
-	Head   string `json:"head,omitempty"`   // the commit checked out; none before the first
-	Branch string `json:"branch,omitempty"` // as git names it in full; none where none is checked out
-	TreeID string `json:"tree,omitempty"`   // git's id of what lay there, as `git add -A` would commit it
-	Unseen string `json:"unseen,omitempty"` // why that is not known
-	at     time.Time
+	begin
+	Unseen string `json:"unseen,omitempty"` // why its tree is not known
 }
 
 // A begin is where a change begins.
 type begin struct {
-	Tree   string    `json:"tree,omitempty"`   // git's id of what lay there; none where no look knows it
-	Commit string    `json:"commit,omitempty"` // that was checked out; none before the first
-	Branch string    `json:"branch,omitempty"`
-	Time   time.Time `json:"time,omitzero"` // zero is before all others
+	Tree   string    `json:"tree,omitempty"`   // git's id of what lay there, as `git add -A` would commit it
+	Commit string    `json:"commit,omitempty"` // the commit checked out; none before the first
+	Branch string    `json:"branch,omitempty"` // as git names it in full; none where none is checked out
+	Time   time.Time `json:"time,omitzero"`    // of the look; zero is before all others
 }
-
-// begin returns the look as where a change begins.
-func (l look) begin() begin { return begin{l.TreeID, l.Head, l.Branch, l.at} }
 
 // A step is what the reviewer of a review did.
 type step struct {

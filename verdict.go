@@ -98,7 +98,7 @@ func (r review) answer(p place) (word verdict, why string, told []string, err er
 	}
 	l, o := p.look(context.Background(), reviewLookPatience, false)
 	defer o.end()
-	paths, err := o.changedPaths(r.Seen.TreeID, r.Seen.Head, l.TreeID)
+	paths, err := o.changedPaths(r.Seen.Tree, r.Seen.Commit, l.Tree)
 	if unseen := cmp.Or(r.Seen.Unseen, l.Unseen); unseen != "" {
 		err = errors.New(unseen)
 	}
@@ -107,9 +107,9 @@ func (r review) answer(p place) (word verdict, why string, told []string, err er
 	}
 	var pulled, touched []string // what differs from the commit checked out then, and what was approved
 	record, _ := p.record()
-	if a := record.Approved; a != nil && a.Tree == r.Seen.TreeID && len(paths) > 0 {
+	if a := record.Approved; a != nil && a.Tree == r.Seen.Tree && len(paths) > 0 {
 		if touched, err = o.differing("--name-only", cmp.Or(a.From.Tree, a.From.Commit), a.Tree); err == nil {
-			pulled, _ = o.differing("--name-only", r.Seen.Head, l.TreeID)
+			pulled, _ = o.differing("--name-only", r.Seen.Commit, l.Tree)
 		}
 	}
 	named := map[words][]string{} // by the text that names them
