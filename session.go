@@ -64,8 +64,8 @@ func (m *mode) UnmarshalJSON(text []byte) error {
 var errCorrupt = errors.New("the file is corrupt")
 
 // readState returns the state of the session. Where it has none, or with an error, it returns a new one,
-// which with an error has the last switch of the timeline, or is on where a review behind it shows a launch.
-// The error is errCorrupt for a file that makes no sense. In 2.0 the launch had a member of its own.
+// which with an error has the last switch of the timeline. The error is errCorrupt for a file that makes no
+// sense. In 2.0 the launch had a member of its own.
 func (s sessionFiles) readState() (sessionState, error) {
 	fresh := sessionState{SessionID: s.id, CreatedAt: now()}
 	text, err := os.ReadFile(s.stateFile())
@@ -84,13 +84,7 @@ func (s sessionFiles) readState() (sessionState, error) {
 		return state.sessionState, nil
 	}
 	h, _ := s.readHistory()
-	if n := len(h.Switches); n > 0 {
-		fresh.Enabled, fresh.SwitchedAt = h.Switches[n-1].Mode, h.Switches[n-1].at
-	}
-	isOff := fresh.Enabled == "" || fresh.Enabled == modeOff
-	if stop := h.lastStop(); isOff && stop.Begun.After(fresh.SwitchedAt) { // a launch has come in between
-		fresh.noteLaunch(stop.Begun)
-	}
+	fresh.Enabled, fresh.SwitchedAt = h.switched, h.switchedAt
 	return fresh, err
 }
 

@@ -546,7 +546,7 @@ func TestHistoryOfOthers(t *testing.T) {
 	check(t, err)
 	expectIs(t, "of others: the project", old.project, "")
 	expectIs(t, "of others: the limit", old.limit, 0)
-	expectIs(t, "of others: what counts", len(old.Prompts)+len(old.Reviews)+len(old.Switches), 0)
+	expectIs(t, "of others: what counts", len(old.Prompts)+len(old.Reviews)+len(old.switched), 0)
 	expectIs(t, "of others: it has no time", old.updated.IsZero(), true)
 	check(t, os.Remove(s.timelineFile()))
 	check(t, os.Mkdir(s.timelineFile(), 0o700))
@@ -699,8 +699,7 @@ func TestLastReview(t *testing.T) {
 	}
 }
 
-// Of a state that can't be used the last switch of several counts, with its time. A review of a stop behind a switch to off
-// shows a launch that came later, and so does one without any switch.
+// Of a state that can't be used the last switch of several counts, with its time.
 func TestStateUnusable(t *testing.T) {
 	at := func(minute int) time.Time { return time.Date(2026, 11, 3, 17, minute, 0, 0, time.UTC) }
 	to := func(m mode, minute int) entry { return entry{Time: at(minute), Switch: &switched{Mode: m}} }
@@ -716,8 +715,6 @@ func TestStateUnusable(t *testing.T) {
 		"nothing":                      {nil, "", 0, modeOff},
 		"the last of two":              {[]entry{to(modeOff, 1), to(modeOn, 2)}, modeOn, 2, modeOn},
 		"off":                          {[]entry{to(modeOn, 1), stop(2), to(modeOff, 3)}, modeOff, 3, modeOff},
-		"off, then launched":           {[]entry{to(modeOff, 1), stop(2)}, modeOn, 2, modeOn},
-		"launched and never switched":  {[]entry{stop(2)}, modeOn, 2, modeOn},
 		"observed, and reviewed since": {[]entry{to(modeObserve, 1), stop(2)}, modeObserve, 1, modeObserve},
 	} {
 		s := stateDir(t.TempDir()).session("a")

@@ -48,9 +48,8 @@ type prompt struct {
 
 // A switched is a switch of supervision, by /supervisor.
 type switched struct {
-	Mode  mode      `json:"mode"`                     // on, off or observe
-	Limit int       `json:"max_iterations,omitempty"` // how many reviews a request has
-	at    time.Time // of its line
+	Mode  mode `json:"mode"`                     // on, off or observe
+	Limit int  `json:"max_iterations,omitempty"` // how many reviews a request has
 }
 
 // A review is one of a stop, of a question or by hand. A stop at the limit, and a review that could not
@@ -210,19 +209,20 @@ func parseEntry(line []byte) (e entry, ok bool) {
 
 // A history is what a session's timeline holds. The order of its lines counts, not their clock.
 type history struct {
-	Prompts   []prompt
-	Switches  []switched
-	Reviews   []review // in the order of their last lines
-	awaited   []string // the subagents that worked at the last stop which was not reviewed for them
-	isAwaited bool     // no prompt and no stop came behind that one
-	session   sessionFiles
-	project   string
-	limit     int       // how many reviews a request has
-	updated   time.Time // the last line's
-	line      int       // the number of lines
-	prompted  int       // the number of the last prompt's line, 0 before the first
-	off       int       // that of the last switch to off
-	file      lineReader
+	Prompts    []prompt
+	Reviews    []review // in the order of their last lines
+	awaited    []string // the subagents that worked at the last stop which was not reviewed for them
+	isAwaited  bool     // no prompt and no stop came behind that one
+	session    sessionFiles
+	project    string
+	limit      int       // how many reviews a request has
+	updated    time.Time // the last line's
+	line       int       // the number of lines
+	prompted   int       // the number of the last prompt's line, 0 before the first
+	off        int       // that of the last switch to off
+	switched   mode      // by the last switch, "" before one
+	switchedAt time.Time
+	file       lineReader
 }
 
 // readHistory reads the session's timeline. With an error the history has what could be read.
@@ -295,9 +295,8 @@ func (h *history) add(e entry) {
 		e.Prompt.at = e.Time
 		h.Prompts, h.prompted, h.isAwaited = append(h.Prompts, *e.Prompt), h.line, false
 	case e.Switch != nil:
-		e.Switch.at = e.Time
 		h.limit = cmp.Or(e.Switch.Limit, h.limit)
-		if h.Switches = append(h.Switches, *e.Switch); e.Switch.Mode == modeOff {
+		if h.switched, h.switchedAt = e.Switch.Mode, e.Time; h.switched == modeOff {
 			h.off = h.line
 		}
 	case e.Review != nil:
