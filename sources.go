@@ -15,8 +15,8 @@ import (
 	"strings"
 )
 
-// A source is a place where Claude Code finds settings. One that can't be read is kept, with its error: it may
-// override anything.
+// A source is a place where Claude Code finds settings. One that can't be read is kept, with its error: it
+// may override anything.
 type source struct {
 	name     string    // a path, or argumentSource
 	settings jsonValue // an object, or empty
