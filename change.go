@@ -31,7 +31,7 @@ const largeFile, untrackedFiles, untrackedBytes = 10 << 20, 10_000, 100 << 20
 // A lookout runs git with an index of its own and the objects that ccc keeps of the working tree.
 type lookout struct {
 	gitRunner
-	scope     []string // the pathspec that leaves ccc's state directory out, where that is in the working tree
+	scope     []string // the pathspec that leaves out ccc's state directory, where that is in the tree
 	untracked []string
 	leftOut   map[words][]string // by what is said of them
 	end       func()             // must be called
@@ -93,7 +93,8 @@ func copyIndex(from, to string) error {
 // stage adds to the index what `git add -A` would, but for what a look leaves out. In two steps, so that what
 // git does not track is listed once.
 func (o *lookout) stage(isWhole bool) error {
-	err := o.run("", io.Discard, slices.Concat([]string{"add", "-u", "--sparse", "--ignore-errors"}, o.scope)...)
+	add := []string{"add", "-u", "--sparse", "--ignore-errors"}
+	err := o.run("", io.Discard, append(add, o.scope...)...)
 	isPartial := exitCode(err) == 1 // it could not read a file; where it can't be run, so can't the next
 	if err != nil && !isPartial {
 		return err
@@ -129,7 +130,8 @@ func (o *lookout) stage(isWhole bool) error {
 	if err != nil || !isWhole || !isPartial && none != nil {
 		return err
 	}
-	lines, err := o.lines(slices.Concat([]string{"diff-files", "--raw", "--ignore-submodules=none"}, o.scope)...)
+	still := []string{"diff-files", "--raw", "--ignore-submodules=none"}
+	lines, err := o.lines(append(still, o.scope...)...)
 	for _, line := range lines {
 		fields, name, _ := strings.Cut(line, "\t")
 		if strings.HasPrefix(fields, ":160000") {

@@ -59,8 +59,8 @@ func (r review) message() string {
 	case r.Verdict == verdictFailed && on.isQuestion:
 		return say(on.unreviewed, cutMiddle(r.Error, 200))
 	case r.Verdict == verdictFailed:
-		advice := map[cause]words{"": adviceContinue, causeTooLong: adviceCompact, causeGone: adviceLog}[r.Cause]
-		return say(reviewFailed, cutMiddle(r.Error, 200), say(advice))
+		advice := map[cause]words{"": adviceContinue, causeTooLong: adviceCompact, causeGone: adviceLog}
+		return say(reviewFailed, cutMiddle(r.Error, 200), say(advice[r.Cause]))
 	case r.Verdict == verdictLimit && on.isQuestion:
 		return say(on.overLimit, count(r.Limit, reviews))
 	case r.Verdict == verdictLimit:

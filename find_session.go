@@ -97,8 +97,8 @@ type storedSession struct {
 	written  time.Time // the transcript's
 }
 
-// storedSessions returns the sessions of Claude Code's, whose directory dir is, the newest first. A subagent's
-// transcript, agent-*.jsonl, is no session.
+// storedSessions returns the sessions of Claude Code's, whose directory dir is, the newest first. That of a
+// subagent, agent-*.jsonl, is no session.
 func storedSessions(dir string) (sessions []storedSession) {
 	// For filepath.Glob a bracket in dir is a pattern, too.
 	names, _ := fs.Glob(os.DirFS(dir), "projects/*/*.jsonl")

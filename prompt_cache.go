@@ -1,8 +1,8 @@
 package main
 
 // Whether a reviewer is asked with the agent's prompt cache, or with a prompt and a schema of its own:
-// the guide has the figures (Cost). Whether the cache serves is not foretold: a first review that asks with it
-// shows.
+// the guide has the figures (Cost). Whether the cache serves is not foretold: a first review that asks with
+// it shows.
 
 import "slices"
 

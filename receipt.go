@@ -51,7 +51,8 @@ func (e entry) redacted() entry {
 
 // redacted returns the review and what its reviewer did with secrets redacted, for a view.
 func (r review) redacted() review {
-	quotes := []*string{&r.NoCopy, &r.Seen.Unseen, &r.Request, &r.LastMessage, &r.Question, &r.Feedback, &r.Error}
+	quotes := []*string{&r.NoCopy, &r.Seen.Unseen, &r.Request, &r.LastMessage, &r.Question, &r.Feedback,
+		&r.Error}
 	for _, quoted := range quotes {
 		*quoted = redact(*quoted)
 	}

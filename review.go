@@ -178,9 +178,11 @@ func (s *supervision) call(ctx context.Context, r *review, of subject) (*reviewe
 // readable returns the directories that the reviewer may read beside its own: those of the launch, those that
 // the user has added, and the project.
 func (s *supervision) readable(added []string) (dirs []string) {
-	for _, dir := range append(append(strings.Split(s.dirs.env.get(addDirsVariable), "\n"), added...), s.place.project) {
+	launched := strings.Split(s.dirs.env.get(addDirsVariable), "\n")
+	for _, dir := range slices.Concat(launched, added, []string{s.place.project}) {
 		info, err := os.Stat(dir)
-		if err == nil && info.IsDir() && filepath.IsAbs(dir) && dir != s.place.root && !slices.Contains(dirs, dir) {
+		isOther := dir != s.place.root && !slices.Contains(dirs, dir)
+		if err == nil && info.IsDir() && filepath.IsAbs(dir) && isOther {
 			dirs = append(dirs, dir)
 		}
 	}

@@ -66,7 +66,7 @@ func (c *reviewerCall) run(ctx context.Context, note func(step)) (result outcome
 	return result, err
 }
 
-// causeOf returns the cause of an error of a reviewer in dir, "" for one that another review may not have. The
+// causeOf returns the cause of an error of a reviewer in dir, "" where another review may have none. The
 // words are Claude Code's (2.1.280, 2.1.332).
 func causeOf(err error, dir string) cause {
 	said := strings.ToLower(err.Error())

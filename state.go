@@ -92,8 +92,8 @@ func openOutput(path string) (*os.File, error) {
 // ownFiles are the patterns of ccc's files: of a session, of none, of a working tree, and what was left of a
 // replacement.
 var ownFiles = []string{"supervisor-[A-Za-z0-9]*.json", "supervisor-*.json.bad", "supervisor-*.jsonl",
-	"supervisor-*.jsonl.1", "supervisor-*-feedback.txt", "hook-invocation.log*", "state.lock", "trial", "trial-*",
-	"launch-*", "running-*", "tree-*", ".*-*.ccc-tmp"}
+	"supervisor-*.jsonl.1", "supervisor-*-feedback.txt", "hook-invocation.log*", "state.lock", "trial",
+	"trial-*", "launch-*", "running-*", "tree-*", ".*-*.ccc-tmp"}
 
 // validSession reports whether id may become part of a file name and an argument:
 // [A-Za-z0-9][A-Za-z0-9._-]{0,127}. A regexp would double the time of an unsupervised hook.
@@ -104,8 +104,7 @@ func validSession(id string) bool {
 
 func (d stateDir) create() error { return os.MkdirAll(string(d), 0o700) }
 
-// sessions returns the ids of the sessions that have a state or a timeline here, the one that was written last
-// first.
+// sessions returns the ids of the sessions that have a state or a timeline here, the newest first.
 func (d stateDir) sessions() (ids []string, err error) {
 	paths, _, err := d.owned()
 	written := map[string]time.Time{}
@@ -155,7 +154,7 @@ const (
 	objectsLimit = 500 << 20
 )
 
-// sweep removes what was not written to for longer than retention, at a launch. The files of a working tree go
+// sweep removes what nobody has written to for longer than retention, at a launch: what is of a working tree
 // with its record, and its objects, too, where they are over objectsLimit. A log over logLimit is renamed.
 func (d stateDir) sweep() error {
 	unlock, err := lockFile(d.lockFile())
@@ -171,8 +170,8 @@ func (d stateDir) sweep() error {
 	paths, _, err := d.owned()
 	for _, path := range slices.Backward(paths) { // a record behind what goes with it
 		info, statErr := os.Stat(path)
-		stem, isTree := strings.CutPrefix(filepath.Base(path), "tree-")
-		if record, err := os.Stat(d.file("tree-" + strings.TrimSuffix(stem, filepath.Ext(stem)) + ".json")); isTree && err == nil {
+		record, recordErr := os.Stat(strings.TrimSuffix(path, filepath.Ext(path)) + ".json")
+		if recordErr == nil && strings.HasPrefix(filepath.Base(path), "tree-") {
 			info = record
 		}
 		isLarge := strings.HasSuffix(path, objectsSuffix) && sizeOf(path) > objectsLimit

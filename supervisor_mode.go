@@ -79,7 +79,8 @@ func (s *supervision) command(operand string) (answer string, isTask bool) {
 		to = mode(operand)
 	}
 	err := s.update(func(state *sessionState) { // a clock may have dated the launch later
-		state.Enabled, state.SwitchedAt = to, slices.MaxFunc([]time.Time{now(), state.SwitchedAt}, time.Time.Compare)
+		state.Enabled = to
+		state.SwitchedAt = slices.MaxFunc([]time.Time{now(), state.SwitchedAt}, time.Time.Compare)
 	})
 	if err != nil && !errors.Is(err, errCorrupt) { // a corrupt one begins anew, and the switch counts
 		s.warn("switching the mode", err)

@@ -64,16 +64,16 @@ type review struct {
 	Deadline    time.Time `json:"deadline,omitzero"`        // of its time: decides where locks can't tell
 	Request     string    `json:"request,omitempty"`        // the newest that the reviewer gets, cut
 	LastMessage string    `json:"last_message,omitempty"`   // the agent's, cut
-	Question    string    `json:"question,omitempty"`       // a line for each, and behind "- " for each option
+	Question    string    `json:"question,omitempty"`       // a line for each, and "- " for an option
 	Waiting     bool      `json:"waiting,omitempty"`        // an approval ends no request: more was to come
 
 	// What follows is added by the end, but for the working tree's path and repository.
-	PromptSource string    `json:"prompt_source,omitempty"` // path of the reviewer's instructions, or built-in
+	PromptSource string    `json:"prompt_source,omitempty"` // path of the instructions, or built-in
 	Model        string    `json:"model,omitempty"`         // the reviewer's
-	Way          string    `json:"way,omitempty"`           // asked with the agent's "cache", or its "own" prompt
-	NoCopy       string    `json:"no_copy,omitempty"`       // why nothing could be run; the fix on a line below
+	Way          string    `json:"way,omitempty"`           // with the agent's "cache", or its "own" prompt
+	NoCopy       string    `json:"no_copy,omitempty"`       // why nothing could be run; below, the fix
 	Seen         look      `json:"seen,omitzero"`           // the working tree, as the review began
-	Change       []string  `json:"change,omitempty"`        // its first paths, behind git's letter and a blank
+	Change       []string  `json:"change,omitempty"`        // its first paths, behind git's letter
 	Ended        time.Time `json:"ended,omitzero"`          // when it ended
 	outcome
 
@@ -87,8 +87,8 @@ type review struct {
 func (r review) addition() review {
 	seen := r.Seen
 	seen.tree = tree{}
-	return review{ID: r.ID, PromptSource: r.PromptSource, Model: r.Model, Way: r.Way, NoCopy: r.NoCopy, Seen: seen,
-		Change: r.Change, Ended: r.Ended, outcome: r.outcome}
+	return review{ID: r.ID, PromptSource: r.PromptSource, Model: r.Model, Way: r.Way, NoCopy: r.NoCopy,
+		Seen: seen, Change: r.Change, Ended: r.Ended, outcome: r.outcome}
 }
 
 // A verdict is what became of a stop, of a question or of a review by hand.

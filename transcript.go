@@ -192,8 +192,8 @@ func commandIn(text string) string {
 	return strings.TrimSpace(between("command-name") + " " + between("command-args"))
 }
 
-// addTyped adds what the user typed, if it is for the agent. Of the client's own commands /goal and /plan are,
-// which have neither origin nor source.
+// addTyped adds what the user typed, if it is for the agent. Of the client's own commands /goal and /plan
+// are, which have neither origin nor source.
 func (c *conversation) addTyped(e transcriptEntry, text string) {
 	dir, isAddDir := strings.CutPrefix(text, "/add-dir ")
 	switch {

@@ -62,7 +62,8 @@ func (b *copyBuilder) build() (err error) {
 	}
 	if b.scratch != "" { // what is written in this copy, and in others of the same user
 		hidden := copyRoot + filepath.Dir(b.scratch)
-		steps = append(steps, func() error { return mount("ccc-try", hidden, "tmpfs", closedMount, "mode=755") })
+		hide := func() error { return mount("ccc-try", hidden, "tmpfs", closedMount, "mode=755") }
+		steps = append(steps, hide)
 	}
 	steps = append(steps, b.coverSockets,
 		func() error { return os.Chdir(copyRoot) },
