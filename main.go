@@ -38,12 +38,10 @@
 //
 //	state.go              the state directory: files, log, sweep
 //	timeline.go           the lines of a session's timeline, and its history, which is made of them
-//	session.go            what ccc remembers of a session: on or off, the count and its limit
-//	client.go             whose session it is, the user's or a helper's, and whether it is supervised
+//	session.go            what ccc remembers of a session, and whose it is, the user's or a helper's
 //
 // The copy:
 //
-//	scratch.go            scratch directories on disk, and how those that are left are swept
 //	try.go                ccc try: the plan of a copy, its run to its end, the probe that tries to break out
 //	try_files_linux.go    the file system of a copy
 //	try_linux.go          its namespaces and process 1
@@ -57,28 +55,25 @@
 //
 // Reviewer:
 //
-//	reviewer_verdict.go   the verdict in the reviewer's last words
+//	verdict_words.go      the verdict in the reviewer's last words
 //	prompt.go             what the reviewer is asked: its instructions, and the request for one review
-//	reviewer_stream.go    the reviewer's output, line by line
-//	reviewer.go           the reviewer's process: its flags, one call of it
-//	prompt_cache.go       whether a reviewer can use the agent's prompt cache
+//	reviewer.go           the reviewer's process: its flags, one call, its stream, the agent's prompt cache
 //
 // Views:
 //
 //	receipt.go            a review in words, and in a line
 //	status.go             ccc status
-//	find_session.go       which session a word or a directory means
+//	find.go               which session a word or a directory means
 //	verdict.go            ccc verdict
 //	log.go                ccc log
 //
 // Hook:
 //
 //	review.go             one review: plan it, run it, record it; or why there was none
-//	supervisor_mode.go    what answers /supervisor
+//	switch.go             what answers /supervisor
 //	review_by_hand.go     ccc review
-//	hook_event.go         an event of Claude Code's, and the conversation that it names
-//	decision.go           the answer to an event, and what the user reads of its review
-//	hook.go               one event in, one decision out
+//	event.go              an event of Claude Code's, and the conversation that it names
+//	hook.go               one event in, one decision out, and what the user reads of it
 //
 // Commands:
 //
