@@ -20,7 +20,7 @@ import (
 const (
 	supervisorVariable = "CCC_SUPERVISOR"      // "1" in a supervised session
 	reviewerVariable   = "CCC_SUPERVISOR_HOOK" // "1" for a reviewer
-	launchVariable     = "CCC_LAUNCH"          // the session's last supervised launch: client.go
+	launchVariable     = "CCC_LAUNCH"          // the session's last supervised launch: session.go
 	providerVariable   = "CCC_PROVIDER"        // the session's provider
 	cacheVariable      = "CCC_CACHE"           // set if reviews may use the session's prompt cache
 	addDirsVariable    = "CCC_ADD_DIRS"        // the session's --add-dir directories, one on each line

@@ -1,8 +1,8 @@
 package main
 
 // ccc supervisor-hook: one event of Claude Code's in on stdin, one decision out on stdout. Whatever goes
-// wrong ends as no decision and exit code 0: Claude Code takes 2, Go's code for a panic, as "block". The decision
-// is made of the event and what came of its review; no file is read for it.
+// wrong ends as no decision and exit code 0: Claude Code takes 2, Go's code for a panic, as "block". The
+// decision is made of the event and what came of its review; no file is read for it.
 
 import (
 	"cmp"
