@@ -83,6 +83,8 @@ var modelDays = []struct{ name, steps, shown, verdict string }{
 		"A:+A.2 | A:+A.3", "allow"},
 	{"carried dirty to other branch", "new A;g main checkout -q -b feat;u main c;commit main;p A;w A a;stop A refuse;g main checkout -q main;new B;p B;stop B allow",
 		"A:+A.2 | B:-", "allow"},
+	{"limit at the end", "new A;p A;w A;stop A refuse;stop A limit",
+		"A:+A.1", "limit"},
 	{"limit, question", "new A;p A;w A;stop A refuse;stop A limit;new B;p B;stop B allow;u main b;p B;w B;stop B allow",
 		"A:+A.1 | B:+A.1 | B:+B.3", "allow"},
 	{"clear", "new A;p A;w A;stop A refuse;new B;p B;w B;stop B allow",

@@ -1032,6 +1032,19 @@ func TestWorkEndsChange(t *testing.T) {
 	request := box.read("../fake/reviewer-1.stdin")
 	expectIn(t, "the request", request, "A fix.txt")
 	expectNotIn(t, "the request", request, "before.txt", "between.txt", "另一个会话的改动")
+	// Where git could not tell whether anything has changed, the change goes on.
+	box.reviews(allows(""))
+	box.stop(box.transcript(transcriptOf("user: hi; agent: hello; user: fix it; agent: done")))
+	box.submit("thanks")
+	box.write("../work/meanwhile.txt", 0o600, "a background task's\n")
+	box.gitIn(box.work, "mv .git/index .git/kept; echo >.git/index")
+	started := box.reviewed()
+	box.stop(box.transcript(transcriptOf("user: hi; agent: hello; user: fix it; agent: done; user: thanks; agent: gladly")))
+	expectIs(t, "the reviews behind words, where git fails", box.reviewed(), started)
+	box.gitIn(box.work, "mv .git/kept .git/index")
+	box.submit("go on")
+	box.stop(box.transcript(transcriptOf("user: hi; agent: hello; user: fix it; agent: done; user: thanks; agent: gladly; user: go on; agent: all is done")))
+	expectIn(t, "the request behind it", box.read("../fake/reviewer-3.stdin"), "A meanwhile.txt")
 }
 
 // Esc while ccc looks whether there is work is a review that was cancelled, no stop of words: the change stays open.

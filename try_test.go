@@ -271,7 +271,7 @@ func TestTryMisused(t *testing.T) {
 	got := box.stop("")
 	expectIn(t, "the receipt", got.stdout, " · ccc try --timeout x 'make lint' → 退出码 2 · echo tested → tested · ccc try --bogus make → 退出码 2\"")
 	told := box.ccc("log", testSession)
-	expectIn(t, "the log", told, "    实测：ccc try --timeout x 'make lint' → 退出码 2 · 0.0 秒: try: --timeout x: expected a duration",
+	expectIn(t, "the log", told, "    实测：ccc try --timeout x 'make lint' → 退出码 2 · ", " 秒: try: --timeout x: expected a duration",
 		"    实测：echo tested → 退出码 0 · ", "          tested\n", "    实测：ccc try --bogus make → 退出码 2 · ")
 	expectCounts(t, "the log", told, map[string]int{"make lint": 1, "echo tested": 1, "    实测：": 3})
 }
