@@ -200,3 +200,16 @@ func TestPushHook(t *testing.T) {
 		})
 	}
 }
+
+// At the limit the reason is what is still open, on the line that says which review it was.
+func TestVerdictLimit(t *testing.T) {
+	box := newHookBox(t)
+	box.inSession()
+	box.vars = append(box.vars, "LANG=en_US.UTF-8")
+	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"max_iterations":1}}`)
+	box.reviews(blocks("add tests"))
+	box.submit("do it")
+	box.stop("")
+	box.stop("")
+	expectEnd(t, "ccc verdict", box.run(20*time.Second, "", "ccc", "verdict"), 1, "limit\n", " ago · add tests\n")
+}
