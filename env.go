@@ -263,9 +263,9 @@ func findClaude(env environ) (string, error) {
 	path, err := exec.LookPath(cmp.Or(named, "claude"))
 	if err != nil {
 		f := failure{code: 127, err: errors.New("no claude in PATH, and " + claudeVariable + " is not set"),
-			hint: otherClaude(env)}
+			hint: installClaude + " || curl -fsSL https://claude.ai/install.sh | bash"}
 		if named != "" {
-			f.err = fmt.Errorf("%s=%s: %w", claudeVariable, named, errors.Unwrap(err))
+			f.hint, f.err = otherClaude(env), fmt.Errorf("%s=%s: %w", claudeVariable, named, errors.Unwrap(err))
 		}
 		home, _ := os.UserHomeDir()
 		for _, place := range []string{".claude/local", ".local/bin"} { // Claude Code's own installers'

@@ -215,7 +215,7 @@ func TestEnvClaude(t *testing.T) {
 			expectIs(t, test, found, "")
 			found = f.err.Error()
 			expectIs(t, "the code of "+found, f.code, test.code)
-			expectIs(t, "the hint of "+found, f.hint, test.hint)
+			expectIs(t, "the hint of "+found, strings.TrimSuffix(f.hint, " || curl -fsSL https://claude.ai/install.sh | bash"), test.hint)
 		}
 		expectIs(t, test, found, test.want)
 	}
@@ -228,7 +228,7 @@ func TestEnvClaude(t *testing.T) {
 		check(t, errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, nil, 0o600)))
 		t.Setenv(claudeVariable, "")
 		_, err := findClaude(os.Environ())
-		expectIs(t, place+", no program", failureOf(err).hint, installClaude)
+		expectIn(t, place+", no program", failureOf(err).hint, installClaude, "install.sh")
 		check(t, os.Chmod(path, 0o700))
 		for _, named := range []string{"", at("none")} {
 			t.Setenv(claudeVariable, named)

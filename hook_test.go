@@ -1117,7 +1117,7 @@ func TestDeferred(t *testing.T) {
 				default:
 					got = box.stop(step[0]).stdout
 				}
-				marks := map[string]string{defers: "子 Agent 还在工作，这次停下先不审查", reviews: blockNotYet[:len(blockNotYet)-2], tells: earlierDeferred.zh, "kept": `"decision":"block"`}
+				marks := map[string]string{defers: "子代理还在工作，这次停下先不审查", reviews: blockNotYet[:len(blockNotYet)-2], tells: earlierDeferred.zh, "kept": `"decision":"block"`}
 				expectIn(t, fmt.Sprint(i, ": ", step), got, marks[step[1]])
 				expectIs(t, fmt.Sprint(i, ": an answer"), got != "", step[1] != "")
 			}

@@ -288,7 +288,7 @@ func TestLogCase(t *testing.T) {
 	got := box.ccc("log", testSession)
 	expectIn(t, "the log", got,
 		"    Agent：All of it is done. Really. ",
-		"    · 查看 a.go\n    实测：go test → 退出码 3 · 0.0 秒\n          a_test.go:3: wrong\n          FAIL\n    · 不许运行 rm x\n",
+		"    · 查看 a.go\n    实测：go test → 退出码 3 · 0.0 秒\n          a_test.go:3: wrong\n          FAIL\n    · 被拒绝 rm x\n",
 		"提问审查 1/10：开始\n    提问：Which one?\n          - Red\n          - Blue\n", "提问审查 1/10：通过\n    提示词：rules.md\n    只看了对话\n",
 		"    提示缓存：沿用 Agent 的\n", "    审查者没有给出判定，它说的话当作反馈\n    反馈：hm\n", "审查 1/10：已取消\n", errUserEnded.zh,
 	)
@@ -307,9 +307,9 @@ func TestLogCase(t *testing.T) {
 	onward := prompted("and on")
 	box.timelineOf("failed", begun("a", eventStop, ""), onward, of("a", eventStop, outcome{Verdict: verdictFailed, Error: "overloaded"}))
 	box.timelineOf("killed", killed, onward)
-	for session, want := range map[string]string{"failed": `(?s)and on.*未审成`, "killed": `(?s)已取消.*and on`} {
+	for session, want := range map[string]string{"failed": `(?s)and on.*审查未完成`, "killed": `(?s)已取消.*and on`} {
 		got := box.ccc("log", session)
-		expectIs(t, session, strings.Count(got, "未审成")+strings.Count(got, "已取消"), 1)
+		expectIs(t, session, strings.Count(got, "审查未完成")+strings.Count(got, "已取消"), 1)
 		if !regexp.MustCompile(want).MatchString(got) {
 			t.Errorf("%s: got\n%s\nwant a match of %s", session, got, want)
 		}
@@ -357,7 +357,7 @@ func TestCommandsAsRun(t *testing.T) {
 	unfollow(syscall.SIGINT)
 	end := ended(review{ID: "r", outcome: outcome{Verdict: verdictBlock, Feedback: "no"}}).in(box.work)
 	box.timelineOf(testSession, begun, called, did(ran), refused, end)
-	expectIn(t, "the log", box.ccc("log", testSession), "实测：cat <<E\n", "· 不许运行 "+shown+"\n")
+	expectIn(t, "the log", box.ccc("log", testSession), "实测：cat <<E\n", "· 被拒绝 "+shown+"\n")
 	// Of a long script and a long output the log tells a part, and how much is missing.
 	long := ran
 	long.Command, long.Output = strings.Repeat("one\n", 30)+"last", strings.Repeat("printed\n", 30)+"the end"
@@ -433,10 +433,10 @@ func TestLogFollowRefused(t *testing.T) {
 	await(t, output, "    · rm x\n")
 	records = append(records, called(stepRefused, "rm x"), called(stepCall, "sleep 9"))
 	box.timelineOf(testSession, records...)
-	await(t, output, "    · rm x\n    · 不许运行 rm x\n    · sleep 9\n")
+	await(t, output, "    · rm x\n    · 被拒绝 rm x\n    · sleep 9\n")
 	records = append(records, called(stepRefused, "sleep 9"))
 	box.timelineOf(testSession, records...)
-	await(t, output, "    · 不许运行 sleep 9\n")
+	await(t, output, "    · 被拒绝 sleep 9\n")
 	box.timelineOf(testSession, append(records, ended(review{ID: "r", outcome: outcome{Verdict: verdictBlock, Feedback: "no"}}))...)
 	await(t, output, "反馈：no\n")
 	end(syscall.SIGINT)

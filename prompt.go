@@ -85,7 +85,7 @@ type reviewRequest struct {
 // A copyOffer is how the reviewer can run commands in a throw-away copy, or why it can't.
 type copyOffer struct {
 	tryCommand     string // what runs a command in one; "": nothing does
-	noCopy         string // why not; what fixes that follows on lines of its own, for the user
+	noCopy         string // why not
 	homeIsReadOnly bool   // in it files directly in HOME can't be written
 	foreign        string // in it this can't be changed, for one: it is of another group
 }
@@ -97,8 +97,7 @@ func (r reviewRequest) runningPart() string {
 		return say(sectionWordsOnly)
 	}
 	if r.tryCommand == "" {
-		why, _, _ := strings.Cut(r.noCopy, "\n")
-		return say(sectionNoCopy, why)
+		return say(sectionNoCopy, r.noCopy)
 	}
 	text := say(sectionRunning, tryExample(r.tryCommand))
 	if runtime.GOOS == "darwin" {

@@ -437,7 +437,7 @@ func TestRequestParts(t *testing.T) {
 		"one request":       {func(r *reviewRequest) { r.requests = r.requests[:1] }, []string{say(sectionRequests) + "\n\n[1] fix it\n"}, []string{say(requestsJudged)}},
 		"one with its fate": {func(r *reviewRequest) { r.requests = r.requests[:1]; r.requests[0].fate = "LET GO" }, []string{say(requestsJudged) + "\n\n[1] LET GO fix it\n"}, nil},
 		"a commit":          {func(r *reviewRequest) { r.change.base = "BASE" }, []string{running + "\n" + compare + "\n"}, nil},
-		"no copy":           {func(r *reviewRequest) { r.tryCommand, r.change.base, r.noCopy = "", "BASE", "BECAUSE\nFIX" }, []string{noCopy}, []string{running, compare, "FIX"}},
+		"no copy":           {func(r *reviewRequest) { r.tryCommand, r.change.base, r.noCopy = "", "BASE", "BECAUSE" }, []string{noCopy}, []string{running, compare}},
 		"another group":     {func(r *reviewRequest) { r.foreign = "notes" }, []string{running, say(foreignFiles, "notes")}, nil},
 		"HOME is read-only": {func(r *reviewRequest) { r.homeIsReadOnly = true }, []string{running, say(homeReadOnly)}, nil},
 		"no requests":       {func(r *reviewRequest) { r.requests = nil }, []string{event}, []string{say(sectionRequests), say(requestsJudged)}},

@@ -225,7 +225,7 @@ func TestRealClientRecordings(t *testing.T) {
 		tty.prompt("/paint red")
 		stops(1)
 		tty.prompt("have it done")
-		tty.waitFor("子 Agent 还在工作", 60*time.Second) // that stop is not reviewed yet
+		tty.waitFor("子代理还在工作", 60*time.Second) // that stop is not reviewed yet
 		box.write("../work/go", 0o600, "")
 		stops(1)
 		tty.prompt("start it")

@@ -132,7 +132,7 @@ func TestRealClientQuestion(t *testing.T) {
 				tty.choose("one file")
 			}
 			box.awaitVerdicts(2 * (i + 1)) // of the question, and of the stop
-			tty.waitFor(map[string]string{"refused": answered, "allowed": "审查者给你的留言：back it up", "unclear": "这个提问没能审查，直接交给了你"}[review], 60*time.Second)
+			tty.waitFor(map[string]string{"refused": answered, "allowed": "审查者给你的留言：back it up", "unclear": "这个提问的审查未完成，直接交给了你"}[review], 60*time.Second)
 			if screen := tty.screen(); review == "refused" && (strings.Contains(screen, "one file") || !strings.Contains(screen, "不同意：按 Esc，再输入你的回答")) {
 				t.Errorf("the user saw the dialog, or not how to say otherwise:\n%s", screen)
 			}
@@ -366,21 +366,21 @@ func TestRealClientShown(t *testing.T) {
 		tty.waitFor("本会话受监督 每项要求最多审查 1 次 实时查看：ccc log -f", 90*time.Second)
 		tty.waitFor("rotate the key yourself", 90*time.Second)
 		tty.prompt("second request")
-		tty.waitFor("这次审查没能完成", 90*time.Second)
+		tty.waitFor("这次审查未完成", 90*time.Second)
 		tty.waitFor("the key is gone", 90*time.Second)
 		tty.prompt("third request")
 		tty.waitFor("审查已用完", 90*time.Second)
 		tty.prompt("fourth request")
 		tty.waitFor("and push it", 90*time.Second)
 		for _, row := range []string{"says: [SUPERVISOR] 本会话受监督", "每项要求最多审查 1 次", "实时查看：ccc log -f",
-			"says: [SUPERVISOR] 这次审查没能完成，Agent 的工作未经检查。", "发一条“继续”，它停下时会再审，或者运行 ccc review。", "仍不行请运行 ccc doctor，详情见 ccc log",
+			"says: [SUPERVISOR] 这次审查未完成，Agent 的工作未经检查。", "发一条“继续”，它停下时会再审，或者运行 ccc review。", "仍不行请运行 ccc doctor，详情见 ccc log",
 			"says: [SUPERVISOR] 这项要求的 1 次审查已用完，这次停下没有再审。", "你再发消息会重新计数。", "上次的反馈还没有解决：not yet"} {
 			if !regexp.MustCompile("(?m)(^| )" + regexp.QuoteMeta(row) + " *$").MatchString(tty.tmux("capture-pane", "-p").stdout) {
 				t.Errorf("no row has just %q:\n%s", row, tty.screen())
 			}
 		}
 		screen := unspaced(tty.screen())
-		for _, once := range []string{"上次审查没能完成", "上次审查已取消", "本会话受监督"} {
+		for _, once := range []string{"上次审查未完成", "上次审查已取消", "本会话受监督"} {
 			if strings.Count(screen, once) > 1 || once != "本会话受监督" && strings.Contains(screen, once) {
 				t.Errorf("told twice:\n%s", screen)
 			}

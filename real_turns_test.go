@@ -158,7 +158,7 @@ func TestRealClientSubagents(t *testing.T) {
 		tty.prompt("start b")
 		expect("the first of two", 1, 0)
 		tty.prompt("start c")
-		tty.waitFor("上次停下时子 Agent 还在工作", 30*time.Second)
+		tty.waitFor("上次停下时子代理还在工作", 30*time.Second)
 		expect("two", 1, 0)
 		ends("b")
 		expect("the end of one", 1, 0)

@@ -60,7 +60,7 @@ func (s *supervision) reviewLimit() int {
 
 // newReview returns a review on the occasion of that name that begins now.
 func newReview(occasion string) review {
-	return review{ID: strconv.FormatInt(time.Now().UnixNano(), 36), Event: occasion, Begun: now()}
+	return review{ID: strconv.FormatInt(time.Now().UnixNano(), 36), Event: occasion, Begun: now(), did: noSteps()}
 }
 
 // describe notes in r what it is of.
@@ -343,9 +343,7 @@ func (s *supervision) environment() ([]string, error) {
 func offerCopy(ctx context.Context, dir string, env []string, ccc string) (offer copyOffer) {
 	var err error
 	if offer.homeIsReadOnly, offer.foreign, err = tryProbe(ctx, dir, env); err != nil {
-		f := failureOf(err)
-		why := strings.TrimPrefix(oneLine(f.err.Error()), noCopyMade)
-		return copyOffer{noCopy: strings.TrimSpace(why + "\n" + f.hint)}
+		return copyOffer{noCopy: strings.TrimPrefix(oneLine(failureOf(err).err.Error()), noCopyMade)}
 	}
 	offer.tryCommand = shellQuote(ccc) + " " + trySubcommand
 	return offer

@@ -32,7 +32,7 @@ func TestShown(t *testing.T) {
 	}{
 		{"approved", "", allows(""), "任务已完成\n允许停止", "审查 1/8：通过 · "},
 		{"left_to_the_user", "", allows("rotate the key"), "允许停止", "审查者给你的留言：rotate the key"},
-		{"failed", "", fails("API Error: 529"), "no review: 审查者报错：API Error: 529", `这次审查没能完成，Agent 的工作未经检查。\n原因：审查者报错：API Error: 529\n` +
+		{"failed", "", fails("API Error: 529"), "no review: 审查者报错：API Error: 529", `这次审查未完成，Agent 的工作未经检查。\n原因：审查者报错：API Error: 529\n` +
 			`发一条“继续”，它停下时会再审，或者运行 ccc review。\n仍不行请运行 ccc doctor`},
 		{"too_long", "", fails("Prompt is too long"), "no review: 审查者报错：Prompt is too long", `原因：审查者报错：Prompt is too long\n` +
 			`对话太长，审查者读不下：先运行 /compact，再发一条“继续”"}`},
@@ -144,7 +144,7 @@ func TestIntroduced(t *testing.T) {
 	box.vars = append(box.vars, "HOME=", testTrustVariable+"=") // without a HOME there is no copy
 	box.vars = append(box.vars, "CLAUDE_CONFIG_DIR="+box.home+"/.claude")
 	got := box.hook(box.event(eventStart, `"source":"startup"`))
-	expectEnd(t, "without copies", got, 0, supervised+`\n这里不能建副本，审查者只能读文件；解决办法：ccc doctor`+watch, "")
+	expectEnd(t, "without copies", got, 0, supervised+`\n这里建不了副本，审查者只能读文件；解决办法：ccc doctor`+watch, "")
 	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"max_iterations":3,"review":"work"}}`)
 	box.vars = append(box.vars, testTrustVariable+"=slow") // then nothing is known
 	expectStart("startup", supervised+`\n只说话、没动手的回合不审查`+watch)
@@ -249,7 +249,7 @@ func TestQuestionShown(t *testing.T) {
 		},
 		"failed": {
 			review: fails("API Error: 529"),
-			answer: `{"systemMessage":"[SUPERVISOR] 这个提问没能审查，直接交给了你。\n` +
+			answer: `{"systemMessage":"[SUPERVISOR] 这个提问的审查未完成，直接交给了你。\n` +
 				`原因：审查者报错：API Error: 529\n详情见 ccc log"}`,
 		},
 	} {
@@ -683,7 +683,7 @@ func TestHookDecision(t *testing.T) {
 	}{
 		{eventStop, verdictBlock, `{"decision":"block","reason":"words"}`, "审查 1/10：退回"},
 		{eventStop, verdictAllow, "null", "审查 1/10：通过\\n审查者给你的留言：words"},
-		{eventStop, verdictFailed, "null", "这次审查没能完成，Agent 的工作未经检查。\\n原因：why"},
+		{eventStop, verdictFailed, "null", "这次审查未完成，Agent 的工作未经检查。\\n原因：why"},
 		{eventStop, verdictLimit, "null",
 			"这项要求的 10 次审查已用完，这次停下没有再审。\\n你再发消息会重新计数。\\n上次的反馈还没有解决：words"},
 		{eventStop, verdictCancelled, "null", ""},
@@ -691,7 +691,7 @@ func TestHookDecision(t *testing.T) {
 			"审查者（不是你）回答了 Agent 的提问：\\n\\n它的回答：words\\n提问审查 1/10：退回"},
 		{eventPreToolUse, verdictAllow, allow, "提问审查 1/10：通过\\n审查者给你的留言：words"},
 		{eventPreToolUse, verdictLimit, allow, "这项要求的 10 次审查已用完，这个提问没有审查。"},
-		{eventPreToolUse, verdictFailed, "null", "这个提问没能审查，直接交给了你。\\n原因：why"},
+		{eventPreToolUse, verdictFailed, "null", "这个提问的审查未完成，直接交给了你。\\n原因：why"},
 		{eventPreToolUse, verdictCancelled, "null", ""},
 	} {
 		found := review{Event: test.event, Iteration: 1, Limit: 10, outcome: outcome{Verdict: test.verdict, Feedback: "words", Error: "why"}}
@@ -1166,7 +1166,7 @@ func TestHookSteps(t *testing.T) {
 		"a run in a copy": {step{Kind: stepCall, Tool: inDirectory},
 			"  · make\n", `"tool":"` + inDirectory + `"`},
 		"a refused call of 81": {step{Kind: stepRefused, Tool: "Bash(yz" + long[1:] + ")"},
-			"  · 不许运行 yz" + long[:77] + "…\n", `"tool":"Bash(yz` + long[:77] + `…)"`},
+			"  · 被拒绝 yz" + long[:77] + "…\n", `"tool":"Bash(yz` + long[:77] + `…)"`},
 	} {
 		told := stderrOf(t, func() { h.noteStep(given, test.step) })
 		expectIs(t, name, told, test.told)

@@ -128,14 +128,14 @@ var (
 	introductionObserved = words{"本会话被旁观\n每次停下都会审查，但不退回%s",
 		"This session is observed: stops are judged, nothing is sent back%s."}
 	introducedProvider = words{"（提供商 %s）", " (provider %s)"}
-	introducedNoCopy   = words{"\n这里不能建副本，审查者只能读文件；解决办法：ccc doctor",
+	introducedNoCopy   = words{"\n这里建不了副本，审查者只能读文件；解决办法：ccc doctor",
 		"\nNo copy can be made here, so the reviewer can only read: ccc doctor has the fix."}
 	introducedForeign = words{"\n项目里有些文件（如 %s）在副本里改不了；解决办法：ccc doctor", // one of them
 		"\nSome files here (such as %s) can't be changed in a copy: ccc doctor has the fix."}
 	introducedWork = words{"\n只说话、没动手的回合不审查", "\nTurns of words alone need no review."}
 	introducedLog  = words{"\n实时查看：ccc log -f", "\nTo watch: ccc log -f"}
 	// cause, advice
-	reviewFailed = words{"这次审查没能完成，Agent 的工作未经检查。\n原因：%s\n%s",
+	reviewFailed = words{"这次审查未完成，Agent 的工作未经检查。\n原因：%s\n%s",
 		"There was no review, so nobody checked the agent's work. Cause: %s\n%s"}
 	adviceContinue = words{"发一条“继续”，它停下时会再审，或者运行 ccc review。\n仍不行请运行 ccc doctor，详情见 ccc log",
 		"Send \"continue\", and the agent is reviewed when it stops, or run ccc review. " +
@@ -145,11 +145,11 @@ var (
 		"The conversation is too long for the reviewer: run /compact first, then send \"continue\""}
 	earlierCancelled = words{"上次审查已取消（%s），Agent 的工作未经检查。", // cause
 		"The last review was cancelled (%s): nobody checked the agent's work."}
-	deferred = words{"子 Agent 还在工作，这次停下先不审查。\n等它们都结束，Agent 再停下时审查。",
+	deferred = words{"子代理还在工作，这次停下先不审查。\n等它们都结束，Agent 再停下时审查。",
 		"Subagents are still at work: the review is put off until they have ended and the agent stops again."}
-	earlierDeferred = words{"上次停下时子 Agent 还在工作，那次停下没有审查。",
+	earlierDeferred = words{"上次停下时子代理还在工作，那次停下没有审查。",
 		"Subagents were at work at the last stop, so it was not reviewed."}
-	questionUnreviewed = words{"这个提问没能审查，直接交给了你。\n原因：%s\n详情见 ccc log", // cause
+	questionUnreviewed = words{"这个提问的审查未完成，直接交给了你。\n原因：%s\n详情见 ccc log", // cause
 		"This question went to you without a review. Cause: %s\nDetails: ccc log"}
 	// Above the questions, and below them.
 	questionAnswered = words{"审查者（不是你）回答了 Agent 的提问：",
@@ -252,7 +252,7 @@ var (
 		{"花费", "Cost"}, {"项目", "Project"}, {"要求", "Request"},
 	}
 	verdictNames = map[string]words{
-		"block": {"退回", "sent back"}, "allow": {"通过", "approved"}, "failed": {"未审成", "not reviewed"},
+		"block": {"退回", "sent back"}, "allow": {"通过", "approved"}, "failed": {"审查未完成", "not reviewed"},
 		"limit": {"次数用完", "limit reached"}, "cancelled": {"已取消", "cancelled"},
 		"reviewing": {"审查中", "reviewing"},
 	}
@@ -283,7 +283,7 @@ var (
 		"the reviewer gave no verdict: what it said is the feedback"}
 	unreadableVerdict = words{"审查者没有给出能读取的判定，反馈是默认的",
 		"the reviewer gave no verdict that can be read: the feedback is the default one"}
-	subagentsWork = words{"审查推迟：子 Agent 还在工作", "Review put off: subagents are at work"}
+	subagentsWork = words{"审查推迟：子代理还在工作", "Review put off: subagents are at work"}
 	onlyWords     = words{"不必审查：Agent 只说话、没动手（review: \"work\"）",
 		"No review needed: the agent has only talked (review: \"work\")"}
 	exitedWith     = words{"退出码 %d", "exit %d"}
@@ -300,7 +300,7 @@ var (
 	leadBasis    = words{"提示词", "prompt"}
 	leadRan      = words{"实测", "ran"}
 	leadNoCopy   = words{"不能实测", "no copy"}
-	leadRefused  = words{"不许运行", "refused"}
+	leadRefused  = words{"被拒绝", "refused"}
 	leadUnseen   = words{"没看成文件", "no look"} // why
 	leadFeedback = words{"反馈", "feedback"}
 	leadReason   = words{"原因", "reason"}
@@ -316,7 +316,7 @@ var (
 		"No copy can be made here (ccc doctor): the demo runs all in its temporary home.\n" +
 			"In a session of yours the reviewer can only read until that is fixed."}
 	demoIntroduction = words{"下面是一次受监督的会话，从启动到通过，像 ccc log -f 那样展示，大约五秒。" +
-		"会话和命令都是真的，在临时的 HOME 里运行；Agent 和审查者说的话是事先写好的，所以不需要网络和密钥。",
+		"会话和命令都是真的，在临时的 HOME 里运行；Agent 和审查者说的话是事先写好的，所以不需要网络和 API Key。",
 		"This is a supervised session, from launch to approval, as ccc log -f shows it. It takes about " +
 			"five seconds. The session and the commands are real, in a temporary home; the models' " +
 			"replies are scripted, so it needs no network and no key."}

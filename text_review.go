@@ -12,7 +12,7 @@ var (
 var (
 	opening = words{ // bySystemPrompt or byGuideAbove
 		"你现在不是 Agent，而是审查者。以上是 Agent 与用户的对话。请按照%s审查 Agent 的工作，检查真实的文件和结果，然后给出判定。" +
-			"你启动的（子 Agent、后台命令）都结束了，再给判定。",
+			"你启动的（子代理、后台命令）都结束了，再给判定。",
 		"You are not the agent now but its reviewer. Above is the conversation of the agent and the " +
 			"user. Review the agent's work as %s: check the real files and results, then give your " +
 			"verdict. What you have started (a subagent, a command in the background) has to have ended " +
@@ -28,7 +28,7 @@ var (
 			"Markdown 标题）这样写出：`printf \"\\043include <stdio.h>\\n\" >> \"$dir/probe.c\"`。\n" +
 			"- 管道、重定向、`&&`、`$?`、here-document 都写在引号里；引号后面什么也不加，加了就不再是脚本，" +
 			"而是一个程序名和它的参数（退出码 127）。退出码不是 0 时会自动显示。\n" +
-			"- Claude Code 不许运行，多半是写法不对：改成这种写法再跑。读文件用 Read，或单独的 `git status`、" +
+			"- 命令被 Claude Code 拒绝，多半是写法不对：改成这种写法再跑。读文件用 Read，或单独的 `git status`、" +
 			"`git diff`、`git log`、`ls`、`cat`：一行里有一段不许，整行都不许。\n" +
 			"- 副本里路径不变，可以写项目、HOME 和临时目录；写下的只在这一次运行里，外面看不到，" +
 			"所以相关的几步写在同一次。探针放进 `mktemp -d` 的目录，免得与 /tmp 里已有的文件撞名。\n" +

@@ -71,7 +71,7 @@ type review struct {
 	PromptSource string    `json:"prompt_source,omitempty"` // path of the instructions, or built-in
 	Model        string    `json:"model,omitempty"`         // the reviewer's
 	Way          string    `json:"way,omitempty"`           // with the agent's "cache", or its "own" prompt
-	NoCopy       string    `json:"no_copy,omitempty"`       // why nothing could be run; below, the fix
+	NoCopy       string    `json:"no_copy,omitempty"`       // why nothing could be run
 	Seen         look      `json:"seen,omitzero"`           // the working tree, as the review began
 	Change       []string  `json:"change,omitempty"`        // its first paths, behind git's letter
 	Ended        time.Time `json:"ended,omitzero"`          // when it ended
@@ -170,7 +170,7 @@ type step struct {
 	Tool     string `json:"tool,omitempty"`      // of call, refused and error: as in Bash(git status), cut
 	Words    string `json:"words,omitempty"`     // of words, cut
 	Command  string `json:"command,omitempty"`   // of run, as this and the rest; as it was written
-	ExitCode *int   `json:"exit_code,omitempty"` // 124 and 125, with an error, are of ccc try
+	ExitCode *int   `json:"exit_code,omitempty"` // 2, 124 and 125 with an error are of ccc try
 	Output   string `json:"output,omitempty"`    // the last 2,000 bytes of what it printed
 	Error    string `json:"error,omitempty"`     // why it did not take place, or was ended by ccc
 
