@@ -1,5 +1,11 @@
 package main
 
+// A day with the pre-push hook of the guide on the real Claude Code.
+//
+// Evidence on the real Claude Code: receipts on the screen, a review by hand.
+//
+// The reviewer's model on the real Claude Code, compared with the agent's where both ask the API.
+
 import (
 	"bytes"
 	"encoding/json"
@@ -395,4 +401,392 @@ func TestRealClientModelAndDirectories(t *testing.T) {
 			t.Errorf("the agent's hooks ran in %q: the test shows nothing", cwd)
 		}
 	})
+}
+
+// Three requests in one session, from the first prompt to push and pull request: a feature that is sent back once, "push it", and
+// one more file with a push in the same turn. The agent's push of what was approved passes in a turn in which nothing has been judged
+// yet; what no review has seen is refused.
+func TestRealClientDay(t *testing.T) {
+	forClients(t, func() script {
+		try := func(command string) apiReply { return bash(tryCommand() + " '" + command + "'") }
+		return script{
+			agent: []apiReply{
+				bash("echo 'echo hello' >hello.sh; git add .; git commit -qm hello"), replyText("hello.sh is there"),
+				bash("echo 'test $(sh hello.sh) = hello && echo ok' >test.sh; git add .; git commit -qm test"), replyText("test.sh is there, too"),
+				bash("git push -q origin topic 2>&1 && echo FIRST-PASSED"), replyText("it is pushed"),
+				bash("echo hello >CHANGES; git add .; git commit -qm changes; git push -q origin topic 2>&1 || echo SECOND-REFUSED"),
+				replyText("the last push is yours"),
+			},
+			reviewer: []apiReply{
+				try("sh hello.sh"), replyVerdict(false, "There is no test."),
+				try("sh test.sh"), replyVerdict(true, ""),
+				try("cat hello.sh"), replyVerdict(true, ""),
+				try("cat CHANGES"), replyVerdict(true, "The last push is left to you."),
+			},
+		}
+	}, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
+		needCopy(t, box)
+		box.vars = append(box.vars, "LANG=en_US.UTF-8")
+		box.gitIn(box.work, "git init -q --bare ../remote; git init -q; git config user.name a; git config user.email a@example.com; git add .; git commit -qm first;"+
+			" git remote add origin ../remote; git push -q origin main; git remote set-head origin main; git checkout -qb topic\n"+hookLines(t, pages[1][0]))
+		tty := box.start("--permission-mode", "bypassPermissions")
+		tty.prompt("Write hello.sh that says hello")
+		tty.waitFor("Review 1/10: sent back", 90*time.Second)
+		tty.waitFor("Review 2/10: approved", 90*time.Second)
+		tty.waitFor("sh test.sh → ok", 20*time.Second)
+		box.awaitVerdicts(2)
+		tty.prompt("push it")
+		tty.waitFor("cat hello.sh → echo hello", 90*time.Second)
+		box.awaitVerdicts(3)
+		tty.prompt("add CHANGES and push it")
+		tty.waitFor("cat CHANGES → hello", 90*time.Second)
+		box.awaitVerdicts(4)
+
+		told := ""
+		for _, request := range api.requests("agent") {
+			told += request.last("user")
+		}
+		expectIn(t, "what the agent read", told, "FIRST-PASSED", newerRequest.en, "changed since: CHANGES", "SECOND-REFUSED")
+		expectNotIn(t, "what the agent read", told, "--no-verify")
+		expectIs(t, "the remote's", box.gitIn(box.work, "git -C ../remote rev-parse topic"), box.gitIn(box.work, "git rev-parse HEAD~1"))
+
+		expectEnd(t, "ccc verdict", box.run(20*time.Second, "", "ccc", "verdict"), 0, "allow\n", " ago · nothing has changed since")
+		if pushed := box.run(60*time.Second, "", "git", "push", "origin", "topic"); pushed.code != 0 {
+			t.Errorf("the user's push: %+v", pushed)
+		}
+		log := box.ccc("log")
+		expectIn(t, "the log", log, "add CHANGES and push it", "cat CHANGES", "The last push is left to you.")
+		// The user's own line waits for a review by hand.
+		box.gitIn(box.work, "echo by hand >>CHANGES; git commit -qam mine")
+		if got := box.run(60*time.Second, "", "git", "push", "origin", "topic"); got.code == 0 || !strings.Contains(got.stderr, "changed since: CHANGES") {
+			t.Errorf("the user's push: %+v", got)
+		}
+		if got := box.run(90*time.Second, "", "ccc", "review"); got.code != 0 {
+			t.Errorf("ccc review: %+v", got)
+		}
+		expectIn(t, "the request", api.lastReview(t), "M CHANGES")
+		if got := box.run(60*time.Second, "", "git", "push", "origin", "topic"); got.code != 0 {
+			t.Errorf("the user's push: %+v", got)
+		}
+	})
+}
+
+// runningReviewer answers as a reviewer that runs a command in the copy, refuses the first time, and approves from then on.
+func runningReviewer(command string) func(apiRequest) apiReply {
+	var calls atomic.Int32
+	return func(r apiRequest) apiReply {
+		if r.Kind != "review" {
+			return replyText("done")
+		}
+		switch n := calls.Add(1); {
+		case n%3 == 1:
+			return bash(command)
+		case n%3 == 2:
+			return bash("touch made") // which is refused
+		default:
+			return replyVerdict(n >= 6, "not yet")
+		}
+	}
+}
+
+func TestRealClientReceipt(t *testing.T) {
+	forClients(t, func() script { return script{} }, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
+		needCopy(t, box)
+		reviewer := runningReviewer(tryCommand() + ` 'cat notes.txt; exit 3'`)
+		api := newAnsweringAPI(t, "", func(r apiRequest) apiReply {
+			if strings.Contains(r.last("user"), "Do the work") && r.Kind != "review" {
+				box.write("../work/made.txt", 0o600, "by the agent\n")
+			}
+			return reviewer(r)
+		})
+		box.use(api)
+		box.vars = append(box.vars, "LANG=en_US.UTF-8")
+		box.repository()
+		box.gitIn(box.work, "git init -q --bare ../remote; git remote add origin ../remote; git push -q origin HEAD:main; git remote set-head origin main")
+		tty := box.start()
+		tty.prompt("Do the work")
+		tty.waitFor("Review 1/10: sent back", 60*time.Second)
+		tty.waitFor("Review 2/10: approved", 60*time.Second)
+		tty.waitFor("cat notes.txt; exit 3 → exit 3", 10*time.Second)
+		box.awaitVerdicts(2)
+		tty.prompt("push it") // it changes no file
+		box.awaitVerdicts(3)
+		expectIn(t, "the last review in the log", box.ccc("log", "-n", "1"), "push it", "cat notes.txt; exit 3 → exit 3", "approved")
+		refused := 0
+		for _, r := range box.onlyTimeline() {
+			if r.Step != nil && r.Step.Kind == stepRefused && r.Step.Tool == "Bash(touch made)" {
+				refused++
+			}
+		}
+		ids, _ := box.stateDir().sessions()
+		h, err := box.stateDir().session(ids[0]).readHistory()
+		check(t, err)
+		for _, r := range h.Reviews {
+			expectNotIn(t, "what was looked at", strings.Join(r.did.Tools, " "), "touch")
+		}
+		expectIs(t, "the refused calls", refused, 3)
+		expectEnd(t, "ccc verdict", box.run(20*time.Second, "", "ccc", "verdict"), 0, "allow\n", "ccc")
+	})
+}
+
+// A session that ran without ccc is reviewed by hand: one of -p, and one that is open in a client, which goes on.
+func TestRealClientReviewByHand(t *testing.T) {
+	forClients(t, func() script {
+		return script{agent: []apiReply{replyText("done")}, reviewer: []apiReply{replyVerdict(true, "well"), replyVerdict(true, "well"), replyVerdict(false, "not yet")}}
+	}, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
+		box.vars = append(box.vars, "LANG=en_US.UTF-8")
+		if got := box.run(90*time.Second, "", "claude", "-p", "fix the bug"); got.code != 0 {
+			t.Fatalf("%+v", got)
+		}
+		got := box.run(90*time.Second, "", "ccc", "review")
+		if got.code != 0 || !strings.HasPrefix(got.stdout, "[SUPERVISOR] Review: approved · ") || !strings.HasSuffix(got.stdout, "\nwell\n") || !strings.Contains(got.stderr, "fix the bug") {
+			t.Errorf("%+v", got)
+		}
+		if reviews := api.requests("review"); len(reviews) == 0 || !strings.Contains(reviews[0].last("user"), "fix the bug") {
+			t.Errorf("the reviewer was told %v", reviews)
+		}
+		expectIn(t, "the log", box.ccc("log", "-n", "1"), "fix the bug", "Review: approved")
+		paths, _ := filepath.Glob(box.home + "/.claude/projects/*/*.jsonl")
+		id := strings.TrimSuffix(filepath.Base(paths[0]), ".jsonl")
+		box.write(".claude/projects/copied/"+id+".jsonl", 0o600, box.transcripts()) // it lies in two projects then
+		got = box.run(90*time.Second, "", "ccc", "review", id[:8])
+		expectIs(t, "a second review's exit code", got.code, 0)
+		tty := box.open("claude")
+		tty.prompt("another task")
+		tty.waitUntil("the transcript tells of it", 60*time.Second, func(string) bool {
+			paths, _ := filepath.Glob(box.home + "/.claude/projects/*/*.jsonl")
+			return slices.ContainsFunc(paths, func(path string) bool {
+				text, _ := os.ReadFile(path)
+				return strings.Contains(string(text), "another task") && strings.Contains(string(text), `"text":"done"`)
+			})
+		})
+		got = box.run(90*time.Second, "", "ccc", "review")
+		if got.code == 2 && strings.Contains(got.stderr, "which of the sessions") { // nobody looks on here
+			_, ids, _ := strings.Cut(got.stderr, "Name one: ")
+			got = box.run(90*time.Second, "", "ccc", "review", strings.Fields(ids)[0])
+		}
+		if got.code != 1 || !strings.Contains(got.stderr, "another task") {
+			t.Errorf("the command: %+v", got)
+		}
+		tty.prompt("go on")
+		tty.waitUntil("the session goes on", 60*time.Second, func(screen string) bool { return strings.Count(screen, "done") > 1 })
+		expectNotIn(t, "settings.json", box.settings(), "hooks")
+	})
+}
+
+// A review by hand under nohup outlives its terminal.
+func TestRealClientNohup(t *testing.T) {
+	if testing.Short() {
+		t.Skip("needs tmux")
+	}
+	forClients(t, nil, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
+		isGone := make(chan bool)
+		api := box.answering(func(r apiRequest) apiReply {
+			if r.Kind == "review" {
+				<-isGone
+				return replyVerdict(true, "")
+			}
+			return replyText("done")
+		})
+		if got := box.run(90*time.Second, "", "claude", "-p", "fix the bug"); got.code != 0 {
+			t.Fatalf("%+v", got)
+		}
+		tty := box.terminal("sh", "-c", "nohup ccc review >$HOME/shown 2>&1; echo $? >$HOME/code")
+		api.await(t, "review", 1, 90*time.Second)
+		tty.tmux("kill-server")
+		time.Sleep(time.Second) // SIGHUP is under way
+		close(isGone)
+		box.awaitVerdicts(1)
+		expectEqual(t, "the verdicts", box.timelineVerdicts(), []verdict{verdictAllow})
+	})
+}
+
+// modelScript has the agent stop at once and the reviewer approve.
+func modelScript() script {
+	return script{agent: []apiReply{replyText("the answer")}, reviewer: []apiReply{replyVerdict(true, "")}}
+}
+
+// asked is what tells one model from another at the API: its name and the beta headers that come with it. Left out are
+// those of a permission mode (plan, auto) and of a terminal (how thinking is shown), which a reviewer does not have.
+func (r apiRequest) asked() string {
+	betas := strings.Split(r.header("Anthropic-Beta"), ",")
+	slices.Sort(betas)
+	others := regexp.MustCompile("^(afk-mode|dangerous-tool-use|redact-thinking)-")
+	return r.Model + " " + strings.Join(slices.DeleteFunc(betas, others.MatchString), ",")
+}
+
+// expectSameModel wants n reviews, each with the model of the agent's request before it.
+func (api *scriptedAPI) expectSameModel(t *testing.T, n int) {
+	t.Helper()
+	agents, reviews := "", 0
+	for _, r := range api.requests("") {
+		switch r.Kind {
+		case "agent":
+			agents = r.asked()
+		case "review":
+			reviews++
+			if r.asked() != agents {
+				t.Errorf("the reviewer has\n%s, the agent\n%s", r.asked(), agents)
+			}
+		}
+	}
+	expectIs(t, "the reviews", reviews, n)
+	t.Logf("the agent has %s", agents)
+}
+
+// The reviewer has the session's model, and its long context, by whichever way the session has them.
+func TestRealClientModel(t *testing.T) {
+	beside(t)
+	const opus, sonnet = "ANTHROPIC_DEFAULT_OPUS_MODEL=glm-5 ", "ANTHROPIC_DEFAULT_SONNET_MODEL=glm-4.7 "
+	const three = opus + sonnet + "ANTHROPIC_DEFAULT_HAIKU_MODEL=glm-4.5-air"
+	const ofThree = `"ANTHROPIC_DEFAULT_OPUS_MODEL":"glm-5","ANTHROPIC_DEFAULT_SONNET_MODEL":"glm-4.7"`
+	for _, test := range []struct {
+		name, args, env, settings, file, provider string
+	}{
+		{name: "default"},
+		{name: "flag_name", args: "--model claude-sonnet-4-5"},
+		{name: "flag_name_1m", args: "--model claude-sonnet-4-5[1m]"},
+		{name: "flag_alias", args: "--model haiku"},
+		{name: "flag_alias_1m", args: "--model sonnet[1m]"},
+		{name: "flag_unknown", args: "--model glm-4.6"},
+		{name: "flag_unknown_1m", args: "--model glm-4.6[1m]"},
+		{name: "variable_name", env: "ANTHROPIC_MODEL=glm-4.6"},
+		{name: "variable_name_1m", env: "ANTHROPIC_MODEL=glm-4.6[1m]"},
+		{name: "variable_alias_1m", env: "ANTHROPIC_MODEL=opus[1m]"},
+		{name: "variable_and_flag", env: "ANTHROPIC_MODEL=glm-4.6", args: "--model opus"},
+		{name: "mapped_default", env: three},
+		{name: "mapped_flag", env: three, args: "--model sonnet"},
+		{name: "mapped_flag_1m", env: three, args: "--model sonnet[1m]"},
+		{name: "mapped_1m_flag", env: "ANTHROPIC_DEFAULT_SONNET_MODEL=glm-4.7[1m]", args: "--model sonnet"},
+		{name: "mapped_variable", env: three + " ANTHROPIC_MODEL=haiku"},
+		{name: "one_mapped_flag", env: sonnet, args: "--model sonnet"},
+		{name: "one_mapped_other_flag", env: sonnet, args: "--model haiku"},
+		{name: "settings_name_1m", settings: `{"model":"glm-4.6[1m]"}`},
+		{name: "settings_alias", env: three, settings: `{"model":"sonnet"}`},
+		{name: "settings_alias_1m", settings: `{"model":"opus[1m]"}`},
+		{name: "settings_variables", settings: `{"model":"sonnet","env":{` + ofThree + `}}`},
+		{name: "file_name", file: `{"model":"glm-4.6"}`},
+		{name: "file_alias", env: three, file: `{"model":"sonnet"}`},
+		{name: "file_alias_1m", file: `{"model":"opus[1m]"}`},
+		{name: "file_variables", file: `{"model":"sonnet","env":{` + ofThree + `}}`},
+		{name: "provider_name", provider: `"ANTHROPIC_MODEL":"kimi-k2.5"`},
+		{name: "provider_name_1m", provider: `"ANTHROPIC_MODEL":"kimi-k2.5[1m]"`},
+		{name: "provider_mapped_flag", provider: ofThree, args: "--model sonnet"},
+		{name: "agent", args: "--agent dev"},
+		{name: "agent_1m", args: "--agent long"},
+		{name: "agent_mapped", env: three, args: "--agent dev"},
+		{name: "agent_variable", env: "ANTHROPIC_MODEL=haiku", args: "--agent dev"},
+		{name: "agent_settings", settings: `{"model":"haiku"}`, args: "--agent dev"},
+		{name: "agent_and_flag", args: "--agent dev --model haiku"},
+		{name: "opusplan", args: "--model opusplan"},
+		{name: "opusplan_planning", args: "--model opusplan --permission-mode plan"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			forClients(t, modelScript, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
+				box.vars = append(box.vars, strings.Fields(test.env)...)
+				for agent, model := range map[string]string{"dev": "sonnet", "long": "sonnet[1m]"} {
+					box.write("../work/.claude/agents/"+agent+".md", 0o600,
+						"---\nname: "+agent+"\ndescription: works\nmodel: "+model+"\n---\nWork.\n")
+				}
+				args := []string{"ccc", "--supervisor"}
+				if test.provider != "" {
+					box.write(".claude/ccc.json", 0o600, fmt.Sprintf(`{"providers":{"a":{"env":{`+
+						`"ANTHROPIC_BASE_URL":%q,"ANTHROPIC_AUTH_TOKEN":"t",%s}}}}`, api.URL, test.provider))
+					args = append(args, "a")
+				}
+				if test.settings != "" {
+					box.setSettings(test.settings)
+				}
+				// As a reviewer prints: text alone has other beta headers (2.1.332).
+				args = append(args, "-p", "--output-format", "stream-json", "--verbose")
+				if test.file != "" {
+					box.write("../work/more.json", 0o600, test.file)
+					args = append(args, "--settings", filepath.Join(box.work, "more.json"))
+				}
+				args = append(args, strings.Fields(test.args)...)
+				if got := box.run(60*time.Second, "hello", args...); got.code != 0 {
+					t.Errorf("got %+v", got)
+				}
+				api.expectSameModel(t, 1)
+			})
+		})
+	}
+}
+
+// What the user chooses by /model counts from then on, whatever the launch said.
+func TestRealClientModelSwitched(t *testing.T) {
+	beside(t)
+	for _, test := range []struct{ name, args, env, command string }{
+		{name: "longer", args: "--model haiku", command: "/model sonnet[1m]"},
+		{name: "shorter", args: "--model sonnet[1m]", command: "/model haiku"},
+		{name: "from_a_variable", env: "ANTHROPIC_MODEL=haiku", command: "/model opus"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			forClients(t, modelScript, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
+				box.vars = append(box.vars, strings.Fields(test.env)...)
+				tty := box.start(strings.Fields(test.args)...)
+				tty.prompt("hello")
+				box.awaitVerdicts(1)
+				tty.prompt(test.command)
+				const asks, answered = "Switch model?", "Set model to"
+				tty.waitUntil("an answer", 60*time.Second, func(screen string) bool {
+					return strings.Contains(screen, asks) || strings.Contains(screen, answered)
+				})
+				if strings.Contains(tty.screen(), asks) {
+					tty.choose(asks)
+				}
+				tty.waitFor(answered, 60*time.Second)
+				tty.prompt("and now?")
+				box.awaitVerdicts(2)
+				api.expectSameModel(t, 2)
+				agents := api.requests("agent")
+				if agents[0].Model == agents[len(agents)-1].Model {
+					t.Error("the model is the same: the test shows nothing")
+				}
+			})
+		})
+	}
+}
+
+// A session that goes on has the model that it had, or the one that it is given; so has the reviewer.
+func TestRealClientModelResumed(t *testing.T) {
+	beside(t)
+	for name, args := range map[string]string{
+		"as_it_was": "", "with_another": "--model sonnet[1m]", "compacted": "", "fork_of_compacted": "--fork-session",
+	} {
+		t.Run(name, func(t *testing.T) {
+			forClients(t, modelScript, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
+				print := []string{"-p", "--output-format", "stream-json", "--verbose"}
+				box.run(60*time.Second, "hello", append([]string{"claude", "--model", "haiku"}, print...)...)
+				if strings.Contains(name, "compacted") {
+					box.run(60*time.Second, "/compact", append([]string{"claude", "--model", "haiku", "--continue"}, print...)...)
+				}
+				command := slices.Concat([]string{"ccc", "--supervisor", "--"}, print, []string{"--continue"}, strings.Fields(args))
+				if got := box.run(60*time.Second, "go on", command...); got.code != 0 {
+					t.Errorf("got %+v", got)
+				}
+				api.expectSameModel(t, 1)
+			})
+		})
+	}
+}
+
+// The model is the session's also where no launch of ccc's has seen how it was chosen.
+func TestRealClientModelUnsupervised(t *testing.T) {
+	beside(t)
+	for _, model := range []string{"haiku", "sonnet[1m]"} {
+		t.Run(model, func(t *testing.T) {
+			forClients(t, modelScript, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
+				box.launch() // the hooks are there
+				tty := box.open("claude", "--model", model)
+				tty.prompt("/supervisor on")
+				tty.prompt("hello")
+				box.awaitVerdicts(1)
+				if got := box.run(60*time.Second, "", "ccc", "review"); got.code != 0 {
+					t.Errorf("got %+v", got)
+				}
+				api.expectSameModel(t, 2)
+			})
+		})
+	}
 }

@@ -2,13 +2,17 @@ package main
 
 // The Claude Codes that the tests of ccc on the real client run on, installed
 // from npm where they are not there yet.
+//
+// A scripted Messages API on loopback, for the real Claude Code: no model, no key, no network.
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -189,4 +193,330 @@ func expectRun(t *testing.T, box *sandbox, got commandResult, answer string, ver
 		t.Errorf("got %+v, want %q", got, answer)
 	}
 	expectEqual(t, "the verdicts", box.timelineVerdicts(), verdicts)
+}
+
+// scriptedAPI is a Messages API that answers from a script and remembers what it was asked. It is an HTTP proxy too, one that
+// refuses: what a client sends anywhere else ends here.
+type scriptedAPI struct {
+	URL    string
+	answer func(apiRequest) apiReply
+	aside  apiReply // answers what is no step of anybody's work
+	marker string
+
+	mu      sync.Mutex
+	asked   []apiRequest
+	replied int
+}
+
+// script holds the replies to the agent and to the reviewer, in order. The last one repeats; none at all answers "ok". With
+// CLAUDE_CODE_MAX_RETRIES=1 an API error of a kind that the client tries again takes two places.
+type script struct {
+	agent, reviewer []apiReply
+	marker          string // tells a reviewer's request without StructuredOutput (with the cache): it occurs in no other
+}
+
+func newScriptedAPI(t *testing.T, s script) *scriptedAPI {
+	var mu sync.Mutex
+	next := map[string][]apiReply{"agent": s.agent, "review": s.reviewer}
+	return newAnsweringAPI(t, s.marker, func(r apiRequest) apiReply {
+		mu.Lock()
+		defer mu.Unlock()
+		replies := next[r.Kind]
+		if len(replies) == 0 {
+			return replyText("ok")
+		}
+		if len(replies) > 1 {
+			next[r.Kind] = replies[1:]
+		}
+		return replies[0]
+	})
+}
+
+// serveHTTP serves an API until the test ends, or without one answers nothing, and returns its URL. With net/http and net, which
+// takes a C library, each ccc that a test starts would start in twice the time.
+var serveHTTP = func(t *testing.T, _ *scriptedAPI) (url string) {
+	t.Fatal("the real client wants go test -tags real")
+	return ""
+}
+
+// newAnsweringAPI is newScriptedAPI for a test that decides by the request. answer is called for agent and review requests, by
+// many goroutines at once; a side request gets "ok", unless the test sets aside.
+func newAnsweringAPI(t *testing.T, marker string, answer func(apiRequest) apiReply) *scriptedAPI {
+	api := &scriptedAPI{answer: answer, aside: replyText("ok"), marker: marker}
+	api.URL = serveHTTP(t, api)
+	return api
+}
+
+// answering has the sandbox's claude talk to an API that decides by the request.
+func (box *sandbox) answering(answer func(apiRequest) apiReply) *scriptedAPI {
+	api := newAnsweringAPI(box.t, "", answer)
+	box.use(api)
+	return api
+}
+
+// apiRequest is one POST /v1/messages as it came in.
+type apiRequest struct {
+	// Kind is "side" for what is no step of the agent's or the reviewer's work (see sideCalls) or has no tools (titles),
+	// "review" for a call with --json-schema or with the marker, else "agent".
+	Kind     string
+	Model    string
+	System   string // its blocks, joined by newlines
+	Messages []apiMessage
+	Tools    []string // names
+	Body     []byte
+	Header   map[string][]string
+}
+
+// header returns a header's value, "" without one.
+func (r apiRequest) header(name string) string { return strings.Join(r.Header[name], ",") }
+
+// apiMessage has as text its blocks joined by newlines; a tool call reads
+// "NAME {input}", a tool result is the text of the result.
+type apiMessage struct{ Role, Text string }
+
+// last returns the text of the last message of role, "" without one.
+func (r apiRequest) last(role string) string {
+	for _, m := range slices.Backward(r.Messages) {
+		if m.Role == role {
+			return m.Text
+		}
+	}
+	return ""
+}
+
+// text returns all that the model would read, tools aside.
+func (r apiRequest) text() string {
+	var b strings.Builder
+	b.WriteString(r.System)
+	for _, m := range r.Messages {
+		b.WriteString("\n" + m.Role + ": " + m.Text)
+	}
+	return b.String()
+}
+
+// requests returns what was asked so far, in order: all of it, or one kind.
+func (api *scriptedAPI) requests(kind string) []apiRequest {
+	api.mu.Lock()
+	defer api.mu.Unlock()
+	var found []apiRequest
+	for _, r := range api.asked {
+		if kind == "" || r.Kind == kind {
+			found = append(found, r)
+		}
+	}
+	return found
+}
+
+// await returns the requests of a kind once there are n of them, and fails the test when that takes longer than timeout.
+func (api *scriptedAPI) await(t *testing.T, kind string, n int, timeout time.Duration) []apiRequest {
+	t.Helper()
+	for deadline := time.Now().Add(timeout); ; time.Sleep(10 * time.Millisecond) {
+		if found := api.requests(kind); len(found) >= n {
+			return found
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("no %d %s requests after %v: %v", n, kind, timeout, api)
+		}
+	}
+}
+
+// String has a line for each request, for the message of a failed test.
+func (api *scriptedAPI) String() string {
+	var b strings.Builder
+	for i, r := range api.requests("") {
+		fmt.Fprintf(&b, "\n%d %s %s, %d tools, %d messages, last %.200q", i, r.Kind, r.Model,
+			len(r.Tools), len(r.Messages), r.last("user"))
+	}
+	return b.String()
+}
+
+// apiReply is one answer of the API; see the functions that make it.
+type apiReply struct {
+	text, tool, input string
+	status            int
+	errorType         string
+	tokens            int // of the request, as its usage tells
+	fresh, out        int // tokens besides: new ones of the request, and of the answer
+	takes             time.Duration
+	thinks, isEmpty   bool   // text is what it thinks, and it says nothing; there is no content at all
+	advice            string // of the advisor, which the model asks before it says text
+}
+
+// after is the reply to a request of so many tokens.
+func (r apiReply) after(tokens int) apiReply {
+	r.tokens = tokens
+	return r
+}
+
+func replyText(text string) apiReply { return apiReply{text: text} }
+
+func replyThinking(text string) apiReply { return apiReply{text: text, thinks: true} }
+
+func replyNothing() apiReply { return apiReply{isEmpty: true} }
+
+// replyTool calls a tool with input, a JSON object.
+func replyTool(name, input string) apiReply { return apiReply{tool: name, input: input} }
+
+// replyVerdict is what the reviewer says through --json-schema.
+func replyVerdict(allowStop bool, feedback string) apiReply {
+	return replyTool("StructuredOutput", string(encodeJSON(map[string]any{"allow_stop": allowStop, "feedback": feedback})))
+}
+
+// replyError fails the request: 401 authentication_error, 529 overloaded_error.
+func replyError(status int, errorType, message string) apiReply {
+	return apiReply{status: status, errorType: errorType, text: message}
+}
+
+// sideCalls are the beginnings of messages that Claude Code asks the model with on its own account: of a subagent's
+// warm-up, and of what it proposes as the next prompt.
+var sideCalls = []string{"Warmup", "[SUGGESTION MODE"}
+
+func parseRequest(body []byte, marker string) (r apiRequest, stream bool, err error) {
+	var wire struct {
+		Model    string
+		System   apiContent
+		Messages []struct {
+			Role    string
+			Content apiContent
+		}
+		Tools  []struct{ Name string }
+		Stream bool
+	}
+	if err := json.Unmarshal(body, &wire); err != nil {
+		return r, false, err
+	}
+	r = apiRequest{Model: wire.Model, System: string(wire.System), Body: body}
+	for _, m := range wire.Messages {
+		r.Messages = append(r.Messages, apiMessage{m.Role, string(m.Content)})
+	}
+	for _, tool := range wire.Tools {
+		r.Tools = append(r.Tools, tool.Name)
+	}
+	switch {
+	case len(r.Tools) == 0, slices.ContainsFunc(sideCalls, func(start string) bool { return strings.HasPrefix(r.last("user"), start) }):
+		r.Kind = "side"
+	case slices.Contains(r.Tools, "StructuredOutput"), marker != "" && strings.Contains(r.text(), marker):
+		r.Kind = "review"
+	default:
+		r.Kind = "agent"
+	}
+	return r, wire.Stream, nil
+}
+
+// apiContent is the text of a content field, which is a string or a list of
+// blocks, and in a tool's result the same again.
+type apiContent string
+
+func (c *apiContent) UnmarshalJSON(data []byte) error {
+	if len(data) > 0 && data[0] == '"' {
+		return json.Unmarshal(data, (*string)(c))
+	}
+	if len(data) > 0 && data[0] == '{' { // an advisor's result is one block
+		data = slices.Concat([]byte("["), data, []byte("]"))
+	}
+	var blocks []struct {
+		Type, Text, Name string
+		Input            json.RawMessage
+		Content          apiContent
+	}
+	if err := json.Unmarshal(data, &blocks); err != nil {
+		return err
+	}
+	var parts []string
+	for _, b := range blocks {
+		switch b.Type {
+		case "text":
+			parts = append(parts, b.Text)
+		case "tool_use":
+			parts = append(parts, b.Name+" "+string(b.Input))
+		case "tool_result":
+			parts = append(parts, string(b.Content))
+		}
+	}
+	*c = apiContent(strings.Join(parts, "\n"))
+	return nil
+}
+
+// requestsOf returns the user's requests as a review's request lists them, without what became of them.
+func requestsOf(t *testing.T, request string) (requests []string) {
+	t.Helper()
+	for _, listed := range listedRequests(t, request) {
+		for _, fate := range fates {
+			listed = strings.TrimPrefix(listed, fate+" ")
+		}
+		requests = append(requests, listed)
+	}
+	return requests
+}
+
+// fateMark finds what became of a request, by one of the keys of fates.
+var (
+	fateMark = regexp.MustCompile(`^（(?:已于 [^）]* )?(通过|放行|审过)[^）]*）`)
+	fates    = map[string]string{"通过": "PASSED", "放行": "LETGO", "审过": "LIMIT"}
+)
+
+// listedRequests returns the user's requests with what became of them in a word.
+func listedRequests(t *testing.T, request string) (requests []string) {
+	t.Helper()
+	_, list, found := strings.Cut(request, "## 用户的要求")
+	list, _, _ = strings.Cut(list, "\n## ")
+	if !found {
+		t.Fatalf("the request lists none:\n%s", request)
+	}
+	for i := 1; ; i++ {
+		_, rest, found := strings.Cut(list, fmt.Sprintf("\n\n[%d] ", i))
+		if !found {
+			return requests
+		}
+		one, _, _ := strings.Cut(rest, fmt.Sprintf("\n\n[%d] ", i+1))
+		shorten := func(mark string) string { return fates[fateMark.FindStringSubmatch(mark)[1]] }
+		requests = append(requests, fateMark.ReplaceAllStringFunc(strings.TrimSpace(one), shorten))
+	}
+}
+
+// request returns what ccc asks a reviewer, "" in a request of the agent's.
+func (r apiRequest) request() string {
+	for _, m := range slices.Backward(r.Messages) {
+		if m.Role == "user" && strings.Contains(m.Text, "## ") {
+			return m.Text
+		}
+	}
+	return ""
+}
+
+// lastReview returns the request of the newest review.
+func (api *scriptedAPI) lastReview(t *testing.T) string {
+	t.Helper()
+	reviews := api.requests("review")
+	if len(reviews) == 0 {
+		t.Fatal("no review")
+	}
+	return reviews[len(reviews)-1].request()
+}
+
+// agentsUserTexts are the texts of the agent's last request that are the user's.
+func (api *scriptedAPI) agentsUserTexts() (texts []string) {
+	requests := api.requests("agent")
+	for _, m := range requests[len(requests)-1].Messages {
+		if m.Role == "user" {
+			texts = append(texts, m.Text)
+		}
+	}
+	return texts
+}
+
+// byIteration answers reviews by their number for the present request, as the
+// request tells it, whatever else the client asks in between.
+func byIteration(agent func(apiRequest) apiReply, reviews ...apiReply) func(apiRequest) apiReply {
+	return func(r apiRequest) apiReply {
+		if r.Kind != "review" {
+			return agent(r)
+		}
+		for i := len(reviews); i > 1; i-- {
+			if strings.Contains(r.text(), fmt.Sprintf("第 %d 轮，最多", i)) {
+				return reviews[i-1]
+			}
+		}
+		return reviews[0]
+	}
 }
