@@ -317,7 +317,7 @@ func (h *history) addReview(line review) {
 	}
 	_ = json.Unmarshal(encodeJSON(line), &r) // which leaves what the line does not have
 	r.line = h.line
-	h.limit = cmp.Or(r.Limit, h.limit)
+	h.limit = cmp.Or(line.Limit, h.limit)
 	h.isAwaited = h.isAwaited && !r.occasion().isStop
 	h.Reviews = append(h.Reviews, r)
 }
