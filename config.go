@@ -68,7 +68,7 @@ func (c *configuration) keys() []configKey {
 		{"supervisor.provider", "the reviewer's provider (the session's)", &s.Provider, "a string", true},
 		{"supervisor.allowed_tools", "what it may use besides, [\"Bash(go test:*)\"] ([])", &s.AllowedTools,
 			"an array of strings", true},
-		{"supervisor.review", "\"work\": not where the agent only talks (\"always\")", &s.Review,
+		{"supervisor.review", "\"work\": words alone need no review (\"always\")", &s.Review,
 			`"always" or "work"`, s.Review == reviewAlways || s.Review == reviewWork},
 		{"supervisor.observe", "judge and show, never send back (false)", &s.Observe, "true or false", true},
 		{"language", "\"en\" or \"zh\" (the locale's)", &c.Language,
