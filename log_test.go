@@ -497,7 +497,7 @@ func TestLogEnds(t *testing.T) {
 			" approved\n    only the conversation was read\n"},
 		"not seen": {[]any{begun, call("Read(/p/a)"),
 			loggedEnd(outcome{Verdict: verdictAllow}, func(r *review) { r.Seen.Unseen = "git is slow" })},
-			" approved\n    only files were read, nothing was run\n    no look  git is slow\n"},
+			" approved\n    only files were read, nothing was run\n    no diff  git is slow\n"},
 		"sent back": {[]any{begun, end(verdictBlock, func(r *review) { r.Error = "" })},
 			" sent back\n    only the conversation was read\n    feedback words\n"},
 		"no verdict": {[]any{begun, end(verdictBlock, func(r *review) { r.NoVerdict, r.Error = true, "" })},
@@ -554,9 +554,9 @@ func TestLogBasis(t *testing.T) {
 		}))
 	}
 	box.timelineOf(testSession, told...)
-	const noCopy = "    nothing was run: no copy can be made here (ccc doctor)\n    no copy  x\n    no look  "
+	const noCopy = "    nothing was run: no copy can be made here (ccc doctor)\n    no copy  x\n    no diff  "
 	expectCounts(t, "the log", box.ccc("log", testSession), map[string]int{
-		"no look  one\n": 2, "no look  two\n": 1, "prompt   ": 2, "prompt   a\n": 2, noCopy: 2, "fix it": 0})
+		"no diff  one\n": 2, "no diff  two\n": 1, "prompt   ": 2, "prompt   a\n": 2, noCopy: 2, "fix it": 0})
 }
 
 // A review that was killed is told when the next one begins, behind what it did.

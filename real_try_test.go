@@ -184,7 +184,7 @@ func TestRealClientWithoutCopies(t *testing.T) {
 		tty := box.open("unshare", "-Ur", "sh", "-ec", forbidden, "ccc", "--supervisor")
 		tty.prompt("hello")
 		tty.waitFor(say(receiptLacksCopy, say(receiptNoCopy)), 90*time.Second)
-		expectIn(t, "the request", api.lastReview(t), "没有一次性副本可用（原因：")
+		expectIn(t, "the request", api.lastReview(t), "这里建不了副本（原因：")
 		results := api.results()
 		if len(results) != 2 || !refusal().MatchString(results[0]) || !strings.Contains(results[1], "a note") {
 			t.Errorf("the results %q", results)

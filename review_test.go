@@ -36,7 +36,7 @@ func TestShown(t *testing.T) {
 			`发一条“继续”，它停下时会再审，或者运行 ccc review。\n仍不行请运行 ccc doctor`},
 		{"too_long", "", fails("Prompt is too long"), "no review: 审查者报错：Prompt is too long", `原因：审查者报错：Prompt is too long\n` +
 			`对话太长，审查者读不下：先运行 /compact，再发一条“继续”"}`},
-		{"limit", stateText(testSession, 10, ""), allows(""), "已达到审查次数上限 10/10，允许停止",
+		{"limit", stateText(testSession, 10, ""), allows(""), "审查次数用完 10/10，允许停止",
 			`"[SUPERVISOR] 这项要求的 8 次审查已用完，这次停下没有再审。\n你再发消息会重新计数。"`},
 	}
 	for _, test := range tests {
@@ -92,7 +92,7 @@ func TestShownAtLimit(t *testing.T) {
 	box.stop("")
 	const want = `{"systemMessage":"[SUPERVISOR] 这项要求的 1 次审查已用完，这次停下没有再审。\n你再发消息会重新计数。\n` +
 		`上次的反馈还没有解决：two tests fail"}` + "\n"
-	expectEnd(t, "the stop at the limit", box.stop(inTurn), 0, want, "已达到审查次数上限 1/1，允许停止")
+	expectEnd(t, "the stop at the limit", box.stop(inTurn), 0, want, "审查次数用完 1/1，允许停止")
 	// A review that failed has settled nothing.
 	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"max_iterations":2}}`)
 	box.reviews(fails("API Error: 529"))

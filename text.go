@@ -239,7 +239,7 @@ var (
 	questionToUser   = words{"[SUPERVISOR] 问题交给用户", "[SUPERVISOR] The question goes to the user"}
 	questionSentBack = words{"[SUPERVISOR] 提问退回\n%s\nAgent 将根据反馈继续工作",
 		"[SUPERVISOR] Question sent back\n%s\nThe agent goes on with this feedback"}
-	limitSkipped = words{"[SUPERVISOR] 已达到审查次数上限 %d/%[1]d，允许停止",
+	limitSkipped = words{"[SUPERVISOR] 审查次数用完 %d/%[1]d，允许停止",
 		"[SUPERVISOR] Limit of reviews reached, %d/%[1]d: the agent may stop"}
 )
 
@@ -287,7 +287,7 @@ var (
 	onlyWords     = words{"不必审查：Agent 只说话、没动手（review: \"work\"）",
 		"No review needed: the agent has only talked (review: \"work\")"}
 	exitedWith     = words{"退出码 %d", "exit %d"}
-	questionPassed = words{"问题直接交给用户", "The question went to the user without a review"}
+	questionPassed = words{"没有审查，问题直接交给用户", "The question went to the user without a review"}
 	linesCounted   = words{"行", "line"}
 	// The errors of ccc try that a run may end with.
 	timedOut       = words{"到了时限，已结束", "ended at the timeout"}
@@ -301,7 +301,7 @@ var (
 	leadRan      = words{"实测", "ran"}
 	leadNoCopy   = words{"不能实测", "no copy"}
 	leadRefused  = words{"被拒绝", "refused"}
-	leadUnseen   = words{"没看成文件", "no look"} // why
+	leadUnseen   = words{"改动未知", "no diff"} // why
 	leadFeedback = words{"反馈", "feedback"}
 	leadReason   = words{"原因", "reason"}
 	leadForUser  = words{"留言", "for you"}

@@ -35,7 +35,7 @@ var (
 			"- 副本没有网络，也连不上本机已在运行的服务；只有同一次运行里启动的，用 127.0.0.1 连得上。\n" +
 			"- 一次运行最多五分钟，`try --timeout 2m` 可以改短。Bash 自己的 timeout 单位是毫秒，" +
 			"默认 120000：要跑得更久，就设大，如 300000。\n" +
-			"- 退出码 125 是副本没做成，124 是超时：只说明这台机器和时限，不说明 Agent 的工作。副本里 /tmp 与项目之间的 " +
+			"- 退出码 125 是建不了副本，124 是超时：只说明这台机器和时限，不说明 Agent 的工作。副本里 /tmp 与项目之间的 " +
 			"rename 会得到 EXDEV，chgrp 到附加组会失败，Agent 的后台任务这时改动的文件看得到。",
 		"## Running commands\nRun tests, examples and whatever executes code or writes files in this one " +
 			"form, with as many lines inside the quotes as you like:\n\n```sh\n%s\n```\n\n" +
@@ -89,7 +89,7 @@ var (
 			"changed in the copy. \"Value too large for defined data type\" for such a file says nothing " +
 			"of the agent's work."}
 	sectionNoCopy = words{ // why there is none
-		"## 运行命令\n这里没有一次性副本可用（原因：%s），测试和例子不能运行；只读命令和用户规则放行的命令仍可单独运行，直接作用于真实的文件。请根据文件和对话里的输出判断。",
+		"## 运行命令\n这里建不了副本（原因：%s），测试和例子不能运行；只读命令和用户规则放行的命令仍可单独运行，直接作用于真实的文件。请根据文件和对话里的输出判断。",
 		"## Running commands\nThere is no throwaway copy to use here (cause: %s), so tests and examples " +
 			"can't be run; read-only commands, and those that the user's rules permit, still can, each on " +
 			"its own and on the files themselves. Go by the files, and by the output in the conversation."}

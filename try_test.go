@@ -122,7 +122,7 @@ func TestTryOffered(t *testing.T) {
 	args, request := box.read("../fake/reviewer-1.args"), box.read("../fake/reviewer-1.stdin")
 	expectIn(t, "the reviewer's command line", args, "--allowedTools\nRead\nBash("+try+":*)\n", reviewerSettings(try, []string{box.work}, false))
 	expectIn(t, "the request", request, "```sh\n"+tryExample(try)+"\n```")
-	expectNotIn(t, "the request", request, "没有一次性副本可用")
+	expectNotIn(t, "the request", request, "建不了副本")
 	expectIs(t, "the output of the reviewer's command", box.read("../fake/ran"), "a note\n")
 	if names, _ := filepath.Glob(box.work + "/*"); len(names) != 1 || box.read("../work/notes.txt") != "a note\n" {
 		t.Errorf("the project holds %q", names)
@@ -231,7 +231,7 @@ func (box *sandbox) expectNoCopy(t *testing.T, why string) {
 	t.Helper()
 	args, request := box.read("../fake/reviewer-1.args"), box.read("../fake/reviewer-1.stdin")
 	expectNotIn(t, "the reviewer's command line", args, "--allowedTools", "excludedCommands")
-	expectIn(t, "the request", request, "没有一次性副本可用（原因："+why)
+	expectIn(t, "the request", request, "这里建不了副本（原因："+why)
 	expectNotIn(t, "the request", request, tryCommand())
 	told := strings.Join(strings.Fields(box.run(10*time.Second, "", "ccc", "log").stdout), "")
 	expectIn(t, "ccc log", told, "不能实测："+strings.Join(strings.Fields(why), ""))
