@@ -277,7 +277,7 @@ var (
 	tokensUsed        = words{"token：未命中缓存 %s，命中 %s，输出 %s", "tokens: %s new, %s cached, %s out"}
 	agentsCache       = words{"提示缓存：沿用 Agent 的", "prompt cache: the agent's"}
 	agentsCacheMissed = words{"提示缓存：Agent 的没有命中，之后的审查不再用它",
-		"prompt cache: the agent's did not serve, so no later review asks with it"}
+		"prompt cache: the agent's was missed, so no later review uses it"}
 	reviewBegins   = words{"开始", "begins"} // its title comes before
 	withoutVerdict = words{"审查者没有给出判定，它说的话当作反馈",
 		"the reviewer gave no verdict: what it said is the feedback"}
