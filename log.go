@@ -39,7 +39,7 @@ func showLog(c *invocation, d dirs) (err error) {
 		return err
 	}
 	if len(all) == 0 && !p.raw {
-		p.writeBlock("", say(noSessionYet, pathFrom("", d.here), len(seen)))
+		p.writeBlock("", say(noSessionYet, pathFrom("", d.here)))
 		if c.has("-f") {
 			fmt.Fprintf(p, "%s\n\n", say(waitingForFirst))
 		}

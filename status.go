@@ -36,7 +36,7 @@ func showStatus(c *invocation, d dirs) error {
 	case c.has("--json"):
 		s.Write(append(encodeJSON(sessions), '\n'))
 	case len(sessions) == 0:
-		s.writeBlock("", say(noSessionYet, pathFrom("", d.here), 0))
+		s.writeBlock("", say(noSessionYet, pathFrom("", d.here)))
 	default:
 		showTable(s, sessions)
 	}

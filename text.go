@@ -245,8 +245,8 @@ var (
 
 // A session on one line: ccc status.
 var (
-	noSessionYet = words{"%s 里还没有受监督的会话（别处有 %d 个）\n要开始：ccc --supervisor", // a directory
-		"No session has been supervised in %s yet (%d elsewhere)\nTo start one: ccc --supervisor"}
+	noSessionYet = words{"%s 里还没有受监督的会话\n要开始：ccc --supervisor", // a directory
+		"No session has been supervised in %s yet\nTo start one: ccc --supervisor"}
 	statusHeads = [...]words{
 		{"会话", "Session"}, {"监督", "Mode"}, {"审查", "Reviews"}, {"结果", "Result"},
 		{"花费", "Cost"}, {"项目", "Project"}, {"要求", "Request"},
