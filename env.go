@@ -43,7 +43,7 @@ const (
 	headersVariable    = "ANTHROPIC_CUSTOM_HEADERS"
 	oauthVariable      = "CLAUDE_CODE_OAUTH_TOKEN"         // which Claude Code keeps from its hooks
 	skipVariable       = "CLAUDE_CODE_SKIP_PROMPT_HISTORY" // if true, Claude Code writes no transcript
-	// Claude Code (2.1.280, 2.1.332) ends a turn by force after this many blocked stops: see limitUnder.
+	// Claude Code (2.1.280, 2.1.332) ends a turn by force after this many blocked stops: see reviewLimit.
 	blockCapVariable = "CLAUDE_CODE_STOP_HOOK_BLOCK_CAP"
 	// Claude Code begins the system prompt with a line that differs between an interactive session and a
 	// reviewer, so that neither can use the other's prompt cache. With "0" it leaves the line out. A

@@ -5,6 +5,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -81,13 +82,13 @@ func TestUnrecordedSaid(t *testing.T) {
 		r.Verdict, r.lost = v, errNoCount
 		expectIn(t, string(v), string(encodeJSON(r.decide(true))), fmt.Sprintf(notRecorded.in(lang), errNoCount))
 	}
-	s := supervision{}
-	closed, err := os.Open(os.DevNull)
-	check(t, err)
-	closed.Close()
-	if _, err := (&outputWriter{closed, &s.lost}).Write([]byte("x")); err == nil || s.lost != err {
-		t.Errorf("a write failed with %v, and %v is kept", err, s.lost)
-	}
+	box := newHookBox(t) // whose output can be opened, and not written to
+	box.inSession()
+	box.write(outputPath, 0o600, "")
+	path := filepath.Join(box.home, outputPath)
+	check(t, errors.Join(os.Remove(path), os.Symlink("/dev/full", path)))
+	got := box.stop("").stdout
+	expectIn(t, "the decision and the message", got, `"decision":"block"`, "没能完整记录下来：", "no space left on device")
 }
 
 func TestFaultConfigBrokenInSession(t *testing.T) {

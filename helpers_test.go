@@ -884,10 +884,11 @@ func historyOf(lines ...entry) *history {
 	for _, e := range written(lines...) {
 		h.add(e)
 	}
-	h.settle()
 	for i := range h.Reviews { // as where no lock tells
 		if r := &h.Reviews[i]; r.Ended.IsZero() && r.Deadline.After(time.Now()) {
-			r.Verdict, r.Error = verdictReviewing, ""
+			r.Verdict = verdictReviewing
+		} else if r.Ended.IsZero() {
+			r.Verdict, r.Error = verdictCancelled, errUserEnded.Error()
 		}
 	}
 	return h

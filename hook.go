@@ -177,9 +177,12 @@ func (h *hook) due(ctx context.Context, on *occasion, isObserved bool) (of subje
 	h.log("stop not reviewed", "review", reviewWork)
 	h.append(entry{Unreviewed: reviewWork})
 	if of.change.Unseen == "" {
-		h.warn("ending the change", h.place.letGo(h.session))
+		h.warnLost("ending the change", h.place.letGo(h.session))
 	}
-	return of, nil, false
+	if h.lost != nil {
+		told = systemMessage(say(notRecorded, h.lost))
+	}
+	return of, told, false
 }
 
 // isAwaiting reports whether a stop is not to be reviewed yet, and records that: subagents of an interactive
@@ -195,8 +198,8 @@ func (h *hook) isAwaiting() bool {
 	return h.lost == nil // else the next one would wait, too
 }
 
-// hasWorked reports whether a stop is to be reviewed: always, but with `review: "work"` where it is of work.
-// Then the last one is not approved, the agent has called a tool since that began, or there is a change. A
+// hasWorked reports whether a stop is to be reviewed: always; with `review: "work"` only where the last review
+// did not approve, the agent has called a tool since that began, or there is a change. A
 // transcript that can't be read, or is not complete, may hold a call. Where the change is not known, the
 // calls alone count.
 func (h *hook) hasWorked(ctx context.Context, of *subject) bool {
@@ -222,9 +225,12 @@ func (h *hook) hasWorked(ctx context.Context, of *subject) bool {
 // observed has neither.
 func (h *hook) count(r *review) error {
 	err := h.update(func(s *sessionState) {
-		if !r.Observed {
-			r.Limit = h.reviewLimit()
-			r.Iteration = s.countReview(r.Limit)
+		if r.Observed {
+			return
+		}
+		if r.Limit = h.reviewLimit(); s.Count < r.Limit {
+			s.Count++
+			r.Iteration = s.Count
 		}
 	})
 	h.warnLost("counting the iteration", err)
@@ -244,8 +250,10 @@ func (h *hook) endAtLimit(r review, of subject) review {
 	h.print(say(limitSkipped, r.Limit))
 	r.describe(of)
 	r.Verdict = verdictLimit
-	r = h.end(r, nil)
-	if r.Feedback = h.past.refusal().Feedback; r.occasion().isQuestion {
+	if r.occasion().isStop {
+		r.Feedback = h.past.refusal().Feedback
+	}
+	if r = h.end(r, nil); r.occasion().isQuestion { // as the agent gets it
 		r.Feedback = say(limitReached, count(r.Limit, reviews))
 	}
 	return r

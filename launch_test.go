@@ -128,6 +128,8 @@ func TestLaunch(t *testing.T) {
 			passed: "-p hi", env: "CCC_SUPERVISOR=1 ANTHROPIC_MODEL=k2", hooks: true},
 		{name: "supervisor_cap_of_the_users", args: "--supervisor -p hi",
 			vars: "CLAUDE_CODE_STOP_HOOK_BLOCK_CAP=3", passed: "-p hi", env: "CLAUDE_CODE_STOP_HOOK_BLOCK_CAP=3", hooks: true},
+		{name: "another session's cap", args: "--supervisor -p hi", vars: "CLAUDE_CODE_STOP_HOOK_BLOCK_CAP=3 CCC_LAUNCH=1700000000000.x",
+			passed: "-p hi", env: "CLAUDE_CODE_STOP_HOOK_BLOCK_CAP=10", hooks: true},
 		{name: "supervisor_limit", args: "--supervisor -p hi", config: `{"supervisor":{"max_iterations":20}}`,
 			passed: "-p hi", env: "CLAUDE_CODE_STOP_HOOK_BLOCK_CAP=20", hooks: true},
 		{name: "supervisor_observes", args: "--supervisor -p hi", config: `{"supervisor":{"observe":true}}`,

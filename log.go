@@ -76,7 +76,7 @@ type story struct {
 	*page
 	title     string
 	session   sessionFiles
-	past      *history // as it was when the story began, which tells what became of its reviews
+	past      *history // as it was when the story began; empty for one that -f finds later
 	history   *history // as far as it was read
 	isPassing bool     // what is read is passed over, up to the review of that id, "" for none
 	from      string
@@ -84,13 +84,9 @@ type story struct {
 }
 
 func (p *page) newStory(of sessionFiles) *story {
-	s := &story{page: p, title: say(sessionTitle, of.id), session: of, past: of.openHistory(entry.redacted)}
-	s.history = &history{session: of, file: lineReader{path: of.timelineFile()}}
-	s.history.file.lines.line = func(line []byte) {
-		if e, ok := parseEntry(line); ok {
-			s.take(e.redacted())
-		}
-	}
+	s := &story{page: p, title: say(sessionTitle, of.id), session: of}
+	s.past = of.openHistory(func(h *history, e entry) { h.add(e.redacted()) })
+	s.history = of.openHistory(func(_ *history, e entry) { s.take(e.redacted()) })
 	return s
 }
 

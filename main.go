@@ -23,7 +23,7 @@
 //	text.go               what people read, in both languages
 //	text_review.go        what agent and reviewer read, in both languages
 //	occasion.go           when a session is reviewed: at which events, with which texts
-//	git.go                working trees; how git is run, which commits and HEAD's log there are
+//	git.go                working trees, how git is run in them, HEAD's log
 //	ending.go             what ccc starts ends with it; which signals end ccc
 //	ending_linux.go       what of that is Linux's
 //	ending_darwin.go      the same on macOS
@@ -69,7 +69,7 @@
 //
 // Hook:
 //
-//	review.go             one review: plan it, run it, record it; or why there was none
+//	review.go             one review: begin, call, end; or why there was none
 //	switch.go             what answers /supervisor
 //	review_by_hand.go     ccc review
 //	event.go              an event of Claude Code's, and the conversation that it names

@@ -1,8 +1,8 @@
 package main
 
 // One review of a session, of a stop, of a question or by hand: begin, call, end. It has a line in the
-// timeline when it begins and another when it ends, unless ccc is killed. What goes wrong ends as a review
-// that failed.
+// timeline when it begins and another when it ends; where the user ended that of a stop, the next prompt
+// writes it. What goes wrong ends as a review that failed.
 
 import (
 	"cmp"
@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -48,14 +49,17 @@ func (s *supervision) update(change func(*sessionState)) error {
 	})
 }
 
-// reviewLimit returns how many reviews a request has. In a session Claude Code's own limit counts too. The
-// hook's environment has it, whoever launched the session.
+// reviewLimit returns how many reviews a request has. In a session Claude Code's own limit, at which it would
+// end the turn by force, counts too. The hook's environment has it, whoever launched the session: 8 for a value
+// without a number, and none for 0 (2.1.280, 2.1.332).
 func (s *supervision) reviewLimit() int {
-	most := s.config.Supervisor.MaxIterations
-	if !s.dirs.inSession() {
+	most, blockCap := s.config.Supervisor.MaxIterations, 8
+	// Like Claude Code, it reads the digits at the beginning.
+	_, _ = fmt.Sscanf(s.dirs.env.get(blockCapVariable), "%d", &blockCap)
+	if !s.dirs.inSession() || blockCap <= 0 {
 		return most
 	}
-	return limitUnder(most, s.dirs.env.get(blockCapVariable))
+	return min(blockCap, most)
 }
 
 // newReview returns a review on the occasion of that name that begins now.
@@ -90,7 +94,7 @@ func (s *supervision) review(ctx context.Context, r review, of subject) review {
 		s.warnLost("opening the reviewer's output", err)
 	} else {
 		defer output.Close()
-		call.output = &outputWriter{output, &s.lost}
+		call.output = output
 	}
 	r.outcome, err = call.run(ctx, func(did step) { s.noteStep(r, did) })
 	if err == nil { // the reviewer has answered
@@ -138,7 +142,11 @@ func (s *supervision) call(ctx context.Context, r *review, of subject) (*reviewe
 	}
 	c := &reviewerCall{claude: claude, session: s.session.id, dir: s.place.root, addDirs: s.readable(of.dirs),
 		prompt: prompt, config: s.config.Supervisor, output: io.Discard,
-		warn: func(err error) { s.warn("review", err) }}
+		warn: func(err error) {
+			if s.warn("review", err); errors.As(err, new(*fs.PathError)) { // of its output
+				s.lost = cmp.Or(s.lost, err)
+			}
+		}}
 	ofSession := s.hasSessionsProvider()
 	if ofSession { // another does not know its model, and a fork may have another (2.1.280, 2.1.332)
 		c.config.Model = cmp.Or(c.config.Model, of.model)
@@ -155,8 +163,10 @@ func (s *supervision) call(ctx context.Context, r *review, of subject) (*reviewe
 	if of.change.Unseen != "" {
 		s.log("no look at the working tree", "error", of.change.Unseen)
 	}
-	c.tryCommand, c.env = offer.tryCommand, setEnv(env, alternatesVariable,
-		strings.Trim(lookupEnv(env, alternatesVariable)+":"+alternate(s.place.objects()), ":"))
+	if c.tryCommand, c.env = offer.tryCommand, env; s.place.Repository != "" {
+		c.env = setEnv(env, alternatesVariable,
+			strings.Trim(lookupEnv(env, alternatesVariable)+":"+alternate(s.place.objects()), ":"))
+	}
 	if offer.noCopy != "" {
 		s.log("no copy to run commands in", "error", offer.noCopy)
 	} else {
@@ -218,7 +228,7 @@ func (s *supervision) end(r review, err error) review {
 		r.Feedback = cmp.Or(r.Feedback, say(defaultFeedback))
 	}
 	if on.isStop && r.Verdict == verdictAllow {
-		s.warn("beginning the count anew", s.update(func(state *sessionState) { state.Count = 0 }))
+		s.warnLost("beginning the count anew", s.update(func(state *sessionState) { state.Count = 0 }))
 	}
 	r.Ended = now()
 	switch {
@@ -376,21 +386,6 @@ func (s *supervision) untilEnded(timeout time.Duration, late error) (context.Con
 		}
 	}()
 	return ctx, func() { signal.Stop(signals); cancel(nil); stop() }
-}
-
-// An outputWriter keeps the first error of a write.
-type outputWriter struct {
-	io.Writer
-	lost *error
-}
-
-func (w *outputWriter) Write(text []byte) (int, error) {
-	defer exitOnPanic()
-	n, err := w.Writer.Write(text)
-	if *w.lost == nil {
-		*w.lost = err
-	}
-	return n, err
 }
 
 // warnLost warns of err, which kept something from being recorded: the session is told of the first.

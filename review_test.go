@@ -343,6 +343,7 @@ func TestNoWorktree(t *testing.T) {
 	box := newHookBox(t)
 	box.hook(`{"session_id":"` + testSession + `"}`)
 	expectIs(t, "the project on record", box.onlyTimeline()[0].Project, box.work)
+	expectNotIn(t, "the reviewer's environment outside git", box.environment("reviewer-1"), alternatesVariable)
 	expectIn(t, "the request", box.read("../fake/reviewer-1.stdin"), "Agent 的当前目录："+box.work)
 }
 
@@ -1351,7 +1352,7 @@ func TestHookStopped(t *testing.T) {
 		expectIs(t, name+": the tree on record", last.Seen.tree, treeOf(h.place.project))
 		expectIs(t, name+": the verdict on record", last.Verdict, test.want.verdict)
 		expectIs(t, name+": the error on record", last.Error, test.want.err)
-		expectIs(t, name+": the feedback on record", last.Feedback, "")
+		expectIs(t, name+": the feedback on record", last.Feedback, map[string]string{"at the limit": "open feedback"}[name])
 		expectIs(t, name+": the event on record", last.Event, test.event)
 		expectIs(t, name+": it has a begin on record", last.Begun.IsZero(), false)
 		if isLimit := test.want.verdict == verdictLimit; isLimit {

@@ -120,28 +120,6 @@ func (s sessionFiles) rewrite(change func(*sessionState)) error {
 	return errors.Join(err, replaceFile(path, append(encodeJSON(state), '\n'), false))
 }
 
-// countReview counts one more review and returns its number, from 1. At the limit it counts nothing and
-// returns 0.
-func (s *sessionState) countReview(limit int) int {
-	if s.Count >= limit {
-		return 0
-	}
-	s.Count++
-	return s.Count
-}
-
-// limitUnder returns how many reviews a request has if blockCapVariable has that value: limit, or fewer if
-// Claude Code would end the turn by force before. Claude Code takes 8 for a value without a number, and 0 for
-// no cap (2.1.280, 2.1.332).
-func limitUnder(limit int, blockCap string) int {
-	n := 8
-	_, _ = fmt.Sscanf(blockCap, "%d", &n) // like Claude Code, it reads the digits at the beginning
-	if n <= 0 {
-		return limit
-	}
-	return min(n, limit)
-}
-
 // noteLaunch switches the session on as of a supervised launch, unless it was switched since.
 func (s *sessionState) noteLaunch(at time.Time) {
 	if at.After(s.SwitchedAt) {

@@ -1,6 +1,7 @@
 package main
 
-// The state directory: which files are in it, the log, and what is removed after a time.
+// The state directory: its files, the log, what is removed after a time; where a session is at work; the lock
+// of a review that runs.
 
 import (
 	"cmp"
@@ -161,13 +162,12 @@ func (d stateDir) sweep() error {
 	if err != nil {
 		return err
 	}
-	defer unlock()
-	if info, err := os.Stat(d.logFile()); err == nil && info.Size() > logLimit {
-		if err := os.Rename(d.logFile(), d.logFile()+".1"); err != nil {
-			return err
-		}
+	if info, statErr := os.Stat(d.logFile()); statErr == nil && info.Size() > logLimit {
+		err = os.Rename(d.logFile(), d.logFile()+".1")
 	}
-	paths, _, err := d.owned()
+	unlock() // what is old nobody writes
+	paths, _, listErr := d.owned()
+	err = errors.Join(err, listErr)
 	for _, path := range slices.Backward(paths) { // a record behind what goes with it
 		info, statErr := os.Stat(path)
 		record, recordErr := os.Stat(strings.TrimSuffix(path, filepath.Ext(path)) + ".json")

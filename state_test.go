@@ -467,9 +467,12 @@ func TestStateSwitched(t *testing.T) {
 // The count of a piece of work: at the limit none is counted.
 func TestIterationCounted(t *testing.T) {
 	for count, want := range map[int][2]int{0: {1, 1}, 1: {2, 2}, 2: {0, 2}, 3: {0, 3}} {
-		s := sessionState{Count: count}
-		expectIs(t, fmt.Sprint("the review behind ", count), s.countReview(2), want[0])
-		expectIs(t, fmt.Sprint("the count behind ", count), s.Count, want[1])
+		h, r := testHook(t, eventStop), newReview(eventStop)
+		h.config.Supervisor.MaxIterations = 2
+		check(t, h.session.update(func(s *sessionState) { s.Count = count }))
+		check(t, h.count(&r))
+		expectIs(t, fmt.Sprint("the review behind ", count), r.Iteration, want[0])
+		expectIs(t, fmt.Sprint("the count behind ", count), h.state.Count, want[1])
 	}
 }
 

@@ -4,7 +4,7 @@ package main
 // It is ccc's format for programs: `ccc log --json` prints each line with "session_id" before the rest and
 // with secrets redacted. The guide has the same members in tables; TestFormat compares them.
 //
-// A line has "time", "project" and exactly one of these members:
+// A line has "time", "project" and exactly one of these members; "unreviewed" may have "subagents" beside it:
 //
 //	"prompt"  a prompt of the user's
 //	"switch"  supervision was switched on or off
@@ -227,45 +227,55 @@ type history struct {
 
 // readHistory reads the session's timeline. With an error the history has what could be read.
 func (s sessionFiles) readHistory() (*history, error) {
-	h := s.openHistory(func(e entry) entry { return e })
+	h := s.openHistory((*history).add)
 	return h, h.read()
 }
 
-// openHistory returns the history of the session, of which nothing is read yet. It gets what change makes of
-// each line.
-func (s sessionFiles) openHistory(change func(entry) entry) *history {
+// openHistory returns the history of the session, of which nothing is read yet. take gets each line.
+func (s sessionFiles) openHistory(take func(*history, entry)) *history {
 	h := &history{session: s, file: lineReader{path: s.timelineFile()}}
 	h.file.lines.line = func(line []byte) {
 		if e, ok := parseEntry(line); ok {
-			h.add(change(e))
+			take(h, e)
 		}
 	}
 	return h
 }
 
-// read reads what has been added to the timeline since the last read.
+// read reads what has been added to the timeline since the last read, and gives the reviews without an end
+// their verdict as of now: one runs, or has ended without a verdict. An end is written before the lock goes: so
+// the locks are looked at in between.
 func (h *history) read() error {
-	err := h.file.read()
-	h.settle()
+	err, over := h.file.read(), map[string]bool{}
+	for _, r := range h.Reviews {
+		over[r.ID] = r.Ended.IsZero() && h.isOver(r)
+	}
+	err = cmp.Or(err, h.file.read())
+	for i := range h.Reviews {
+		r := &h.Reviews[i]
+		switch {
+		case !r.Ended.IsZero():
+		case over[r.ID]:
+			r.Verdict, r.Error = verdictCancelled, errUserEnded.Error()
+		default:
+			r.Verdict = verdictReviewing
+		}
+	}
 	return err
 }
 
-// endingTime, in seconds, is how long before Claude Code would end the hook the time of its review is up: it
-// takes termGrace, killPatience and pipePatience to end what the review has started.
+// endingTime, in seconds, is how long behind its deadline a review may still be ending: termGrace, killPatience
+// and pipePatience.
 const endingTime = 5
 
-// settle gives the reviews without an end their verdict as of now: one runs, or has ended without a verdict.
-func (h *history) settle() {
-	for i := range h.Reviews {
-		if r := &h.Reviews[i]; r.Ended.IsZero() {
-			over := r.Deadline.Add(endingTime * time.Second)
-			isOld := r.PromptSource != "" // as a begin of 2.0's, which held no lock
-			isOver := isOld && time.Now().After(over) || !isOld && !h.session.isHeld(r.ID, over)
-			if r.Verdict = verdictReviewing; isOver {
-				r.Verdict, r.Error = verdictCancelled, errUserEnded.Error()
-			}
-		}
+// isOver reports whether the review, which has no end, does not run. Where a review of 2.0's is, which alone
+// has the prompt in its begin and held no lock, its deadline tells.
+func (h *history) isOver(r review) bool {
+	over := r.Deadline.Add(endingTime * time.Second)
+	if r.PromptSource != "" {
+		return time.Now().After(over)
 	}
+	return !h.session.isHeld(r.ID, over)
 }
 
 // isAbandoned reports whether the review has no end, and does not run any more.

@@ -122,7 +122,7 @@ func TestTryOffered(t *testing.T) {
 	args, request := box.read("../fake/reviewer-1.args"), box.read("../fake/reviewer-1.stdin")
 	expectIn(t, "the reviewer's command line", args, "--allowedTools\nRead\nBash("+try+":*)\n", reviewerSettings(try, []string{box.work}, false))
 	expectIn(t, "the request", request, "```sh\n"+tryExample(try)+"\n```")
-	expectNotIn(t, "the request", request, "建不了副本")
+	expectNotIn(t, "the request", request, "这里建不了副本")
 	expectIs(t, "the output of the reviewer's command", box.read("../fake/ran"), "a note\n")
 	if names, _ := filepath.Glob(box.work + "/*"); len(names) != 1 || box.read("../work/notes.txt") != "a note\n" {
 		t.Errorf("the project holds %q", names)

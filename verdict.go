@@ -73,9 +73,6 @@ func (p place) verdict() (word verdict, lines []string, err error) {
 		open := record.Open[i]
 		word, why = open.Mark, say(stillOpen, open.Session, age(open.Put))
 	}
-	if r.Verdict == verdictLimit {
-		why = h.refusal().Feedback
-	}
 	lines = []string{joined(say(titleAndWord, r.reviewTitle(), r.result()), why)}
 	if r.Verdict == verdictAllow && r.Feedback != "" {
 		lines = append(lines, say(leftToUser, r.Feedback))

@@ -207,9 +207,12 @@ func TestVerdictLimit(t *testing.T) {
 	box.inSession()
 	box.vars = append(box.vars, "LANG=en_US.UTF-8")
 	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"max_iterations":1}}`)
+	box.repository()
 	box.reviews(blocks("add tests"))
 	box.submit("do it")
 	box.stop("")
 	box.stop("")
 	expectEnd(t, "ccc verdict", box.run(20*time.Second, "", "ccc", "verdict"), 1, "limit\n", " ago · add tests\n")
+	box.submit("and that")
+	expectEnd(t, "behind a prompt", box.run(20*time.Second, "", "ccc", "verdict"), 1, "limit\n", " ago · add tests\n")
 }
