@@ -232,7 +232,7 @@ func TestRealClientInterrupted(t *testing.T) {
 				go func() { done <- box.run(240*time.Second, "", "ccc", "--supervisor", "-p", "hello") }()
 				test.end(box, box.awaitHook(180*time.Second))
 				if name == "sigkill" { // the reviewer takes its time, and what it has put into the background outlives it
-					box.awaitOnly("sleep 301", 10*time.Second)
+					box.awaitOnly("sleep 301", 60*time.Second)
 				}
 				box.expectNoReviewer(1600 * time.Millisecond)
 				got := <-done
