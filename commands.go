@@ -39,7 +39,7 @@ func commands() []subcommand {
 		{name: "status", run: inProject(showStatus), group: "Watch",
 			brief: "list the 20 newest sessions",
 			flags: []option{{"--json", "", "all sessions, for programs"}}},
-		{name: "review", operands: "[SESSION]", run: inProject(reviewNow), group: "Evidence",
+		{name: "review", operands: "[SESSION]", run: orCode(4, inProject(reviewNow)), group: "Evidence",
 			brief: "review a session now, supervised or not",
 			flags: []option{
 				{"--provider", "NAME", "let this provider of ccc.json do it"},
@@ -47,7 +47,7 @@ func commands() []subcommand {
 			codes: []string{"0 approved", "1 not approved", "2 no such session",
 				"3 approved, but files changed meanwhile or git can't tell", "4 no review",
 				"130 interrupted"}},
-		{name: "verdict", run: inProject(showVerdict), group: "Evidence",
+		{name: "verdict", run: orCode(2, inProject(showVerdict)), group: "Evidence",
 			brief: "print the last verdict, for scripts",
 			codes: []string{"0 allow (and nothing that counts has changed since)",
 				"1 block (sent back), failed (not reviewed), limit", "2 it can't be told (no word)",
@@ -225,6 +225,17 @@ func inProject(command func(*invocation, dirs) error) func(*invocation) error {
 			return err
 		}
 		return command(c, d)
+	}
+}
+
+// orCode is run with this exit code for each error that has none of its own: 1 says what a review has found.
+func orCode(code int, run func(*invocation) error) func(*invocation) error {
+	return func(c *invocation) error {
+		err := run(c)
+		if f := failureOf(err); f.err != nil && f.code == 1 {
+			return failure{code: code, err: f.err, hint: f.hint}
+		}
+		return err
 	}
 }
 

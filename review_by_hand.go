@@ -12,12 +12,7 @@ import (
 )
 
 // reviewNow is ccc review [SESSION]. It needs no hook, and no launch by ccc.
-func reviewNow(c *invocation, d dirs) (err error) {
-	defer func() {
-		if f := failureOf(err); f.err != nil && f.code == 1 {
-			err = failure{code: 4, err: f.err, hint: f.hint}
-		}
-	}()
+func reviewNow(c *invocation, d dirs) error {
 	if d.env.isAgents() {
 		return withHint(errors.New("review: it is for the user, not for the agent"),
 			"the user can call this in a terminal of their own")

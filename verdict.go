@@ -23,7 +23,7 @@ const (
 func showVerdict(c *invocation, d dirs) error {
 	word, lines, err := d.state.place(d.here, d.here, d.env).verdict()
 	if err != nil {
-		return failure{code: 2, err: fmt.Errorf("verdict: %w", err), hint: "ccc review"}
+		return withHint(fmt.Errorf("verdict: %w", err), "ccc review")
 	}
 	fmt.Println(word)
 	code := word.exitCode()

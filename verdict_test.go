@@ -58,6 +58,9 @@ func TestBadInput(t *testing.T) {
 			SESSION review = 4 | not a directory`},
 		{"2,001 files of the user's", first + "; seq -f f%g 2001 | xargs touch", "echo 1 >>notes.txt; git commit -qam x", "echo x >f1", "", `
 			verdict = 3 changed | changed since: f1`},
+		{"no home", first, "", "HOME", "", `
+			verdict = 2 | HOME is not defined
+			review = 4 | HOME is not defined`},
 		{"no git", first, "echo 1 >>notes.txt; git commit -qam x", "PATH nogit", "", `
 			verdict = 2 | "git": executable file not found`},
 		{"a git that hangs", first, "echo 1 >>notes.txt; git commit -qam x", "PATH hang", "", `
@@ -74,7 +77,9 @@ func TestBadInput(t *testing.T) {
 				box.gitIn(box.work, c.agent)
 				box.stop("")
 			}
-			if dir, is := strings.CutPrefix(c.after, "PATH "); is {
+			if c.after == "HOME" {
+				box.vars = append(box.vars, "HOME=")
+			} else if dir, is := strings.CutPrefix(c.after, "PATH "); is {
 				for _, tool := range []string{"sh", "cp", "sed", "mktemp", "grep"} {
 					if path := box.gitIn(box.work, "command -v "+tool); dir == "nogit" {
 						box.write("../nogit/"+tool, 0o700, "#!"+path+"\nexec "+path+" \"$@\"\n")
