@@ -354,6 +354,9 @@ func TestFirstWord(t *testing.T) {
 			t.Errorf("%s: %+v, want %q", line, got, want)
 		}
 	}
+	for _, name := range []string{"review", "log", trySubcommand, "help"} { // as of a script's variable that is not set
+		expectEnd(t, name+" ''", box.run(10*time.Second, "", "ccc", name, ""), 2, "", "ccc: "+name+": the first argument is empty\nusage: ccc "+name)
+	}
 	if got := box.run(10*time.Second, "", "ccc"); got.code != 0 || box.environment("agent-1") == "" || len(box.files()) != 0 {
 		t.Errorf("without a word: %+v", got)
 	}
