@@ -60,6 +60,7 @@ func TestFaultOutputUnwritable(t *testing.T) {
 	got := box.stop("")
 	expectEnd(t, "the stop", got, 0, blockNotYet, saidNotYet)
 	expectIn(t, "stderr", got.stderr, "opening the reviewer's output", "writing the timeline", "writing the log")
+	expectIs(t, "lines about the log", strings.Count(got.stderr, "writing the log"), 1)
 	box.expectBounded(3)
 }
 

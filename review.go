@@ -17,6 +17,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -29,9 +30,10 @@ type supervision struct {
 	state      sessionState // as it was read or written last
 	past       *history     // of the session's timeline; the end of a review reads on
 	place      place
-	caller     caller // of a hook
-	release    func() // releases the lock of a review that runs; nil before
-	lost       error  // the first that kept state, timeline or output from being written; nil if all was
+	caller     caller    // of a hook
+	release    func()    // releases the lock of a review that runs; nil before
+	lost       error     // the first that kept state, timeline or output from being written; nil if all was
+	noLog      sync.Once // tells that the log can't be written
 }
 
 // mode returns the mode of the session, as its state was read last.
@@ -420,6 +422,6 @@ func (s *supervision) warn(during string, err error) {
 func (s *supervision) log(what string, pairs ...any) {
 	pairs = append([]any{"session_id", s.session.id}, pairs...)
 	if err := s.session.dir.log(what, pairs...); err != nil {
-		fmt.Fprintln(os.Stderr, "ccc: writing the log:", err)
+		s.noLog.Do(func() { fmt.Fprintln(os.Stderr, "ccc: writing the log:", err) })
 	}
 }
