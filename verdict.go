@@ -23,7 +23,7 @@ const (
 func showVerdict(c *invocation, d dirs) error {
 	word, lines, err := d.state.place(d.here, d.here, d.env).verdict()
 	if err != nil {
-		return withHint(fmt.Errorf("verdict: %w", err), "ccc review")
+		return withFileHint(fmt.Errorf("verdict: %w", err), "ccc review")
 	}
 	fmt.Println(word)
 	code := word.exitCode()

@@ -52,7 +52,7 @@ func TestBadInput(t *testing.T) {
 			timeline + `printf '\000\377{}[]\n{"kind":3}\n{"kind":"end","review":"x","verdict":"allow","files":7}\n' >>$f`, "", `
 			verdict = 0 allow |`},
 		{"no state directory", first, "", "mkdir -p ../home/.claude; echo x >../home/.claude/ccc", "", `
-			verdict = 2 | not a directory
+			verdict = 2 | ls -ld
 			status = 1 | not a directory
 			log = 1 | not a directory
 			SESSION review = 4 | not a directory`},
