@@ -123,7 +123,7 @@ func (c subcommand) parse(args []string) (*invocation, error) {
 		}
 		call.operands, args = append(call.operands, rest[0]), rest[1:]
 	}
-	if len(call.operands) > 0 && call.operands[0] == "" { // a script's "$id" that is not set means no other session
+	if len(call.operands) > 0 && call.operands[0] == "" { // "$id" of a script, not set, means no other
 		return nil, usageError(c.name, "the first argument is empty")
 	}
 	if most := len(strings.Fields(c.operands)); len(call.operands) > most && !takesAll {

@@ -318,7 +318,14 @@ func TestTrialRemembered(t *testing.T) {
 	check(t, box.stateDir().sweep())
 	expectEqual(t, "swept", box.answers(), before[:1])
 	box.write(".claude/ccc/trial/left/x", 0o600, "") // of one that was killed
+	folders := func() []string {                     // that Claude Code keeps of the trials
+		found, err := filepath.Glob(filepath.Join(box.home, ".claude/projects/*-ccc-trial"))
+		check(t, err)
+		return found
+	}
+	expectIs(t, "the folders of the trials", len(folders()), 1)
 	expectIn(t, "uninstall", box.ccc("uninstall", "--purge"), "ccc: removed\n")
+	expectIs(t, "those left", len(folders()), 0)
 }
 
 // Where another hook takes ccc's out in the trial, as one that copies an older settings.json back, the launch is
