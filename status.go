@@ -130,7 +130,12 @@ func showTable(s *screen, sessions []summary) {
 		}
 		rows = append(rows, row)
 	}
-	widths[project] = min(widths[project], s.width/4) // a longer path moves its own request
+	widths[project] = min(widths[project], max(20, s.width/4))
+	for _, row := range rows { // the end of a path tells more
+		for path := []rune(row[project]); displayWidth(row[project]) > widths[project]; path = path[1:] {
+			row[project] = "…" + string(path[1:])
+		}
+	}
 	write := func(row []string, colour, ofResult string) {
 		line, used := "", 0
 		for column, width := range widths {

@@ -257,11 +257,11 @@ func TestStatusMany(t *testing.T) {
 		expectCounts(t, fmt.Sprintf("status in %d columns", columns), got, map[string]int{"  task ": statusRows, "\n": statusRows + 1})
 	}
 	box.write(".claude/ccc/supervisor-session00.json", 0o600, stateText("session00", 1, stateOff))
-	for _, columns := range []int{24, 50} { // too narrow for it: the terminal breaks the lines, and all is there
+	for _, columns := range []int{24, 50} { // too narrow for it: the terminal breaks the lines, and only paths are cut
 		box.vars = append(box.vars, "LANG=en_US.UTF-8", fmt.Sprintf("COLUMNS=%d", columns))
 		got := box.ccc("status")
-		expectIn(t, "the table", got, "/home/you/a/long/path/to/shop\n", "  off", "Mode  Reviews  ")
-		expectNotIn(t, "the table", got, "task", "…")
+		expectIn(t, "the table", got, "…/long/path/to/shop\n", "  off", "Mode  Reviews  ")
+		expectNotIn(t, "the table", got, "task")
 	}
 	if got := box.ccc("status", "--json"); strings.Count(got, `"session_id"`) != statusRows+5 {
 		t.Errorf("JSON %s", got)
@@ -337,22 +337,22 @@ func TestStatusTable(t *testing.T) {
 	runs, deep := row("b", "off", verdictReviewing), row("d", "on", verdictBlock)
 	runs.result, deep.Project = "reviewing 2/10 · 12s", strings.Repeat("/deep", 6)
 	rows := []summary{row("a", "on", verdictAllow), runs, {Session: "c"}, deep}
-	// A long path moves the request of its own line alone.
+	// A long path keeps its end.
 	expectEqual(t, "110 columns", table(110, false, rows...), []string{
 		"Session  Mode  Reviews  Result                Cost   Project                      Request",
 		"a              2/10     approved 2h ago       $5.50  /srv/shop                    make it faster and better",
 		"b        off   2/10     reviewing 2/10 · 12s  $5.50  /srv/shop                    make it faster and better",
 		"c              0/0      -                     -      -                            -",
-		"d              2/10     sent back 2h ago      $5.50  /deep/deep/deep/deep/deep/deep  make it faster and better"})
+		"d              2/10     sent back 2h ago      $5.50  …p/deep/deep/deep/deep/deep  make it faster and better"})
 	expectEqual(t, "without a mode", table(80, false, rows[0]), []string{
 		"Session  Reviews  Result           Cost   Project    Request",
 		"a        2/10     approved 2h ago  $5.50  /srv/shop  make it faster and better"})
 	fixed := []string{"Session Mode Reviews Result Cost Project", "a 2/10 approved 2h ago $5.50 /srv/shop",
-		"b off 2/10 reviewing 2/10 · 12s $5.50 /srv/shop", "c 0/0 - - -", "d 2/10 sent back 2h ago $5.50 " + deep.Project}
+		"b off 2/10 reviewing 2/10 · 12s $5.50 /srv/shop", "c 0/0 - - -", "d 2/10 sent back 2h ago $5.50 "}
 	for columns := 24; columns < 200; columns++ {
 		for i, line := range table(columns, false, rows...) {
 			said := strings.Join(strings.Fields(line), " ")
-			if !strings.HasPrefix(said, fixed[i]) || displayWidth(line) > columns && said != fixed[i] {
+			if !strings.HasPrefix(said, fixed[i]) || displayWidth(line) > columns && said != fixed[i] && !strings.HasSuffix(said, "/deep") {
 				t.Errorf("%d columns: %s", columns, line)
 			}
 		}

@@ -73,7 +73,11 @@ func (p place) verdict() (word verdict, lines []string, err error) {
 		open := record.Open[i]
 		word, why = open.Mark, say(stillOpen, open.Session, age(open.Put))
 	}
-	lines = []string{joined(say(titleAndWord, r.reviewTitle(), r.result()), why)}
+	head := r.result() // of one that runs it has the number
+	if r.Verdict != verdictReviewing {
+		head = say(titleAndWord, r.reviewTitle(), head)
+	}
+	lines = []string{joined(head, why)}
 	if r.Verdict == verdictAllow && r.Feedback != "" {
 		lines = append(lines, say(leftToUser, r.Feedback))
 	}
