@@ -265,7 +265,8 @@ func findClaude(env environ) (string, error) {
 		f := failure{code: 127, err: errors.New("no claude in PATH, and " + claudeVariable + " is not set"),
 			hint: installClaude + " || curl -fsSL https://claude.ai/install.sh | bash"}
 		if named != "" {
-			f.hint, f.err = otherClaude(env), fmt.Errorf("%s=%s: %w", claudeVariable, named, errors.Unwrap(err))
+			f.hint = otherClaude(env)
+			f.err = fmt.Errorf("%s=%s: %w", claudeVariable, named, errors.Unwrap(err))
 		}
 		home, _ := os.UserHomeDir()
 		for _, place := range []string{".claude/local", ".local/bin"} { // Claude Code's own installers'

@@ -198,10 +198,10 @@ func (h *hook) isAwaiting() bool {
 	return h.lost == nil // else the next one would wait, too
 }
 
-// hasWorked reports whether a stop is to be reviewed: always; with `review: "work"` only where the last review
-// did not approve, the agent has called a tool since that began, or there is a change. A
-// transcript that can't be read, or is not complete, may hold a call. Where the change is not known, the
-// calls alone count.
+// hasWorked reports whether a stop is to be reviewed: always; with `review: "work"` only where the last
+// review did not approve, the agent has called a tool since that began, or there is a change. A transcript
+// that can't be read, or is not complete, may hold a call. Where the change is not known, the calls alone
+// count.
 func (h *hook) hasWorked(ctx context.Context, of *subject) bool {
 	last := h.past.lastStop()
 	since := last.Begun

@@ -115,7 +115,7 @@ func (l *launch) chooseEnvironment() (err error) {
 	}
 	l.env = cacheEnv(l.env, l.sources, l.args)
 	l.env = setEnv(l.env, supervisorVariable, "1", launchVariable, newLaunchToken())
-	isOthers := l.dirs.env.get(launchVariable) != "" // the cap of a session in which this terminal was started
+	isOthers := l.dirs.env.get(launchVariable) != "" // so the cap is another session's
 	isCapped := lookupEnv(l.env, blockCapVariable) != "" && !isOthers
 	if !isCapped && !l.config.Supervisor.Observe { // which blocks no stop
 		l.env = setEnv(l.env, blockCapVariable, strconv.Itoa(l.config.Supervisor.MaxIterations))

@@ -57,7 +57,8 @@ func (p place) update(change func(*treeRecord)) error {
 	return replaceFile(p.file(".json"), append(encodeJSON(r), '\n'), false)
 }
 
-// git runs git in the working tree, without an index or objects of ccc's own, and returns the first line of what it prints.
+// git runs git in the working tree, without an index or objects of ccc's own, and returns the first line of
+// what it prints.
 func (p place) git(args ...string) (string, error) {
 	g, end := gitIn(context.Background(), reviewLookPatience, p.tree, p.env)
 	defer end()

@@ -52,8 +52,8 @@ func (s *supervision) update(change func(*sessionState)) error {
 }
 
 // reviewLimit returns how many reviews a request has. In a session Claude Code's own limit, at which it would
-// end the turn by force, counts too. The hook's environment has it, whoever launched the session: 8 for a value
-// without a number, and none for 0 (2.1.280, 2.1.332).
+// end the turn by force, counts too. The hook's environment has it, whoever launched the session: 8 for a
+// value without a number, and none for 0 (2.1.280, 2.1.332).
 func (s *supervision) reviewLimit() int {
 	most, blockCap := s.config.Supervisor.MaxIterations, 8
 	// Like Claude Code, it reads the digits at the beginning.
@@ -66,7 +66,8 @@ func (s *supervision) reviewLimit() int {
 
 // newReview returns a review on the occasion of that name that begins now.
 func newReview(occasion string) review {
-	return review{ID: strconv.FormatInt(time.Now().UnixNano(), 36), Event: occasion, Begun: now(), did: noSteps()}
+	id := strconv.FormatInt(time.Now().UnixNano(), 36)
+	return review{ID: id, Event: occasion, Begun: now(), did: noSteps()}
 }
 
 // describe notes in r what it is of.

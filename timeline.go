@@ -243,8 +243,8 @@ func (s sessionFiles) openHistory(take func(*history, entry)) *history {
 }
 
 // read reads what has been added to the timeline since the last read, and gives the reviews without an end
-// their verdict as of now: one runs, or has ended without a verdict. An end is written before the lock goes: so
-// the locks are looked at in between.
+// their verdict as of now: one runs, or has ended without a verdict. An end is written before the lock goes,
+// so the locks are looked at in between.
 func (h *history) read() error {
 	err, over := h.file.read(), map[string]bool{}
 	for _, r := range h.Reviews {
@@ -264,8 +264,8 @@ func (h *history) read() error {
 	return err
 }
 
-// endingTime, in seconds, is how long behind its deadline a review may still be ending: termGrace, killPatience
-// and pipePatience.
+// endingTime, in seconds, is how long behind its deadline a review may still be ending: termGrace,
+// killPatience and pipePatience.
 const endingTime = 5
 
 // isOver reports whether the review, which has no end, does not run. Where a review of 2.0's is, which alone

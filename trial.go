@@ -163,9 +163,9 @@ func (l *launch) tryOnce(ctx context.Context) error {
 	return withHint(fmt.Errorf(format, cmp.Or(strings.TrimSpace(said), "nothing")), "claude doctor")
 }
 
-// trialCall begins claude's arguments in a trial. /cost, with which trialCommand ends them, is a local command
-// and asks no API; before it the SessionStart hooks of the user's settings run, and neither Setup hooks nor MCP
-// servers (2.1.280, 2.1.332). An unknown command would go to the model.
+// trialCall begins claude's arguments in a trial. /cost, with which trialCommand ends them, is a local
+// command and asks no API; before it the SessionStart hooks of the user's settings run, and neither Setup
+// hooks nor MCP servers (2.1.280, 2.1.332). An unknown command would go to the model.
 var trialCall = []string{"-p", "--strict-mcp-config", "--setting-sources", "user", "--no-session-persistence"}
 
 // trialCommand returns claude's arguments: those of trialCall, and of the session those that decide whether

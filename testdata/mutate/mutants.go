@@ -288,6 +288,13 @@ func (f *finder) typeName(file *source, t types.Type) (string, bool) {
 	return name, ok
 }
 
+// isListed reports whether the node so far above stands in a list of statements: not before a condition.
+func (f *finder) isListed(above int) bool {
+	_, isBlock := f.parent(above).(*ast.BlockStmt)
+	_, isCase := f.parent(above).(*ast.CaseClause)
+	return isBlock || isCase
+}
+
 // stmt adds the mutant that has text in the place of s, if s stands in a list of statements.
 func (f *finder) stmt(s ast.Stmt, text string) {
 	switch above := f.parent(1).(type) {
@@ -586,6 +593,9 @@ func (f *finder) arguments(n *ast.CallExpr) {
 		part := f.text(b) + f.src(a.End(), b.Pos()) + f.text(a)
 		text := f.src(n.Pos(), a.Pos()) + part + f.src(b.End(), n.End())
 		if s, ok := f.parent(1).(*ast.ExprStmt); ok {
+			if !f.isListed(2) {
+				continue
+			}
 			f.addPart(s, "", text, n, text)
 		} else if signature.Results().Len() > 0 {
 			f.exprPart(n, text, n, text)
