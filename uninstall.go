@@ -36,7 +36,8 @@ func uninstall(c *invocation) error {
 		fmt.Printf("%s: kept; to remove it too: ccc uninstall --purge\n", d.state)
 		return nil
 	}
-	// Claude Code's folder of the trials has the name of their directory, and nothing in it (2.1.280, 2.1.332).
+	// Claude Code's folder of the trials has the name of their directory, and nothing in it (2.1.280 and
+	// 2.1.332).
 	name := notOfFolder().ReplaceAllString(resolved(d.state.trialDir()), "-")
 	folder := filepath.Join(d.claude, "projects", name)
 	removed, others, err := d.state.purge()
