@@ -255,7 +255,7 @@ func (box *sandbox) awaitCancelled() {
 	await(box.t, func() string { return box.run(10*time.Second, "", "ccc", "status", "--json").stdout }, `"verdict":"cancelled"`)
 }
 
-// awaitOnly waits until of a review nothing runs but what that command has put into the background, and ends that.
+// awaitOnly waits until of a review nothing runs but what that command may have put into the background, and ends that.
 func (box *sandbox) awaitOnly(command string, within time.Duration) {
 	box.t.Helper()
 	for deadline := time.Now().Add(within); ; time.Sleep(20 * time.Millisecond) {
@@ -269,7 +269,7 @@ func (box *sandbox) awaitOnly(command string, within time.Duration) {
 				others = append(others, process)
 			}
 		}
-		if len(others) == 0 && len(only) > 0 {
+		if len(others) == 0 {
 			for _, pid := range only {
 				_ = syscall.Kill(pid, syscall.SIGKILL)
 			}
