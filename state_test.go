@@ -535,6 +535,8 @@ func TestHistory(t *testing.T) {
 
 	h = toldHistory(t, s, prompted("a"), prompted(""))
 	expectIs(t, "the request", h.newestRequest(), "a")
+	h = toldHistory(t, s, began(review{ID: "1", Limit: 10}), endOf("1", sentBack), began(review{ID: "2", Limit: 3}))
+	expectIs(t, "the limit is the newest", h.limit, 3)
 	expectIs(t, "an id that is none", h.review(""), nil)
 }
 
