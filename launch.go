@@ -230,9 +230,9 @@ func (l *launch) refuse() (err error) {
 		refuse("-p and --json-schema", "claude would end the turn, whatever a review says",
 			"ask for the JSON in the prompt")
 	}
-	if l.reviewer() == nil && l.sources.isTokenAlone(l.dirs, l.env, l.args) {
-		refuse(oauthVariable+" as the only login", "claude would keep it from the reviewer",
-			"log in, with /login in:\nclaude")
+	if l.reviewer() == nil {
+		kept, hint := l.sources.keptFromHooks(l.dirs, l.env, l.args)
+		refuse(kept, "claude would keep it from the reviewer", hint)
 	}
 	return err
 }

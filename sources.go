@@ -334,11 +334,25 @@ func (s sources) areKeyed(env, args []string) bool {
 		key != "" && (isPrinted || s.account.allows(key))
 }
 
-// isTokenAlone reports whether nothing but oauthVariable of the environment pays for such a session: a
-// reviewer, which a hook starts, would have nothing.
-func (s sources) isTokenAlone(d dirs, env, args []string) bool {
-	_, noLogin := os.Stat(filepath.Join(d.claude, ".credentials.json"))
-	isOfEnv := lookupEnv(env, oauthVariable) != "" && s.value(nil, "env."+oauthVariable) == ""
-	return isOfEnv && noLogin != nil && runtime.GOOS != "darwin" && // where a login is in no file
-		s.account.at(primaryKey).variable() == "" && !s.areKeyed(env, args)
+// scrubVariable, if true, has Claude Code keep the keys of the environment from its hooks, and so from a
+// reviewer, which reads those of settings files itself (2.1.280 to 2.1.332).
+const scrubVariable = "CLAUDE_CODE_SUBPROCESS_ENV_SCRUB"
+
+// keptFromHooks returns what pays for such a session while a reviewer, which a hook starts, would have
+// nothing, with what to do, else "".
+func (s sources) keptFromHooks(d dirs, env, args []string) (what, hint string) {
+	isOfEnv := func(name string) bool {
+		return lookupEnv(env, name) != "" && s.value(nil, "env."+name) == ""
+	}
+	for _, name := range []string{tokenVariable, keyVariable} {
+		if isOfEnv(name) && isTrue(s.value(env, "env."+scrubVariable)) {
+			return name + " and " + scrubVariable, "set " + scrubVariable + " to 0"
+		}
+	}
+	_, noLogin := os.Stat(filepath.Join(d.claude, ".credentials.json")) // on macOS a login is in no file
+	if isOfEnv(oauthVariable) && noLogin != nil && runtime.GOOS != "darwin" &&
+		s.account.at(primaryKey).variable() == "" && !s.areKeyed(env, args) {
+		return oauthVariable + " as the only login", "log in, with /login in:\nclaude"
+	}
+	return "", ""
 }

@@ -647,3 +647,42 @@ func TestProviderSources(t *testing.T) {
 	}
 	expectIs(t, "an error", sourceOf("s", []byte("{}"), errNoGit).err, error(errNoGit))
 }
+
+// A launch whose key Claude Code would keep from the reviewer is refused; one whose reviewer has another key
+// is not.
+func TestProviderScrubbed(t *testing.T) {
+	const scrub, key, refused = "CLAUDE_CODE_SUBPROCESS_ENV_SCRUB=1", "ANTHROPIC_API_KEY=k",
+		"ccc: --supervisor with %s and CLAUDE_CODE_SUBPROCESS_ENV_SCRUB: claude would keep it from the reviewer\n" +
+			"     set CLAUDE_CODE_SUBPROCESS_ENV_SCRUB to 0\n"
+	const providers = `"providers":{"a":{"env":{"ANTHROPIC_AUTH_TOKEN":"t"}},` +
+		`"b":{"env":{"ANTHROPIC_AUTH_TOKEN":"u"}}}}`
+	const ofReviewer = `{"supervisor":{"provider":"%s"},` + providers
+	for name, test := range map[string]struct{ variables, config, settings, without string }{
+		"a key":        {scrub + " " + key, "{}", "", keyVariable},
+		"a provider's": {scrub, `{` + providers, "", tokenVariable},
+		"by settings": {key, "{}", `{"env":{"CLAUDE_CODE_SUBPROCESS_ENV_SCRUB":"1"}}`,
+			keyVariable},
+		"the session's provider": {scrub, fmt.Sprintf(ofReviewer, "a"), "", tokenVariable},
+		"the reviewer's own":     {scrub, fmt.Sprintf(ofReviewer, "b"), "", ""},
+		"a key of settings":      {scrub + " " + key, "{}", `{"env":{"ANTHROPIC_API_KEY":"k"}}`, ""},
+		"a login":                {scrub, "{}", "", ""},
+		"not scrubbed":           {"CLAUDE_CODE_SUBPROCESS_ENV_SCRUB=0 " + key, "{}", "", ""},
+	} {
+		box := newFakeBox(t)
+		box.vars = append(box.vars, strings.Fields(test.variables)...)
+		box.write(".claude/ccc.json", 0o600, test.config)
+		if test.settings != "" {
+			box.write(".claude/settings.json", 0o600, test.settings)
+		}
+		named := ""
+		if test.config != "{}" {
+			named = "a"
+		}
+		got := box.run(60*time.Second, "", strings.Fields("ccc --supervisor "+named+" -p hi")...)
+		if test.without == "" {
+			expectIs(t, name+": "+got.stderr, got.code, 0)
+		} else if got.code != 2 || got.stderr != fmt.Sprintf(refused, test.without) {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}
