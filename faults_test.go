@@ -90,6 +90,10 @@ func TestUnrecordedSaid(t *testing.T) {
 	check(t, errors.Join(os.Remove(path), os.Symlink("/dev/full", path)))
 	got := box.stop("").stdout
 	expectIn(t, "the decision and the message", got, `"decision":"block"`, "没能完整记录下来：", "no space left on device")
+	box = newHookBox(t) // whose count can't be begun anew
+	box.inSession()
+	box.reviews(fakeReview{runs("rm $HOME/" + statePath + "; mkdir $HOME/" + statePath), decides(true, "")})
+	expectIn(t, "the message of an approval", box.stop("").stdout, "没能完整记录下来：", statePath)
 }
 
 func TestFaultConfigBrokenInSession(t *testing.T) {
