@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-var update = flag.Bool("update", false, "write the golden files of testdata/show")
+var update = flag.Bool("update", false, "write what was printed into testdata/show and testdata/stories")
 
 // expectWidth fails the test when a line is wider than columns. It counts in its own way: what begins at the CJK
 // radicals takes two.

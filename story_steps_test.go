@@ -1,0 +1,342 @@
+package main
+
+// The steps of a story: each form, and how it is played.
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// A storySession is a session of Claude Code. Its name is one letter.
+type storySession struct {
+	id      string
+	here    string // the directory of its agent
+	said    string // the agent's last words, "" after anything else
+	entries int    // in its transcript
+	isPlain bool   // ccc has no hooks there
+	running *storyCommand
+}
+
+// A storyCommand is one that runs.
+type storyCommand struct {
+	*exec.Cmd
+	stdout, stderr bytes.Buffer
+}
+
+// What can be wanted of a step that runs a hook, and of one that runs a command.
+const (
+	ofHook    = "stdout message stderr exit shown paths lines log"
+	ofCommand = "stdout stderr exit shown paths lines log"
+)
+
+// A storyStep is a form of a step, what can be wanted of it, and how it is played. The first word that the form finds is
+// the letter of the session a.
+type storyStep struct {
+	form   func() *regexp.Regexp
+	prints string
+	play   func(s *storyRun, a *storySession, words []string)
+}
+
+func form(text string) func() *regexp.Regexp { return lazyRegexp("^" + text + "$") }
+
+var storySteps = []storyStep{
+	{form(`outside git()`), "", func(s *storyRun, _ *storySession, _ []string) {
+		check(s.t, os.RemoveAll(filepath.Join(s.work, ".git")))
+	}},
+	{form(`env (\w+=.*)`), "", func(s *storyRun, _ *storySession, words []string) { s.env = append(s.env, words[0]) }},
+	{form(`the reviewer: (.*)`), "", func(s *storyRun, _ *storySession, words []string) { s.answer("review", words[0]) }},
+	{form(`\$ (.*)`), ofCommand, func(s *storyRun, _ *storySession, words []string) {
+		s.end(s.begin(s.work, "", s.env, "sh", "-c", words[0]))
+	}},
+	{form(`([A-Z]) prompt: (.*)`), ofHook, (*storyRun).prompt},
+	{form(`([A-Z]) (writes|adds) (\S+): (.*)`), "", (*storyRun).writes},
+	{form(`([A-Z]) runs: (.*)`), ofCommand, func(s *storyRun, a *storySession, words []string) {
+		s.calls(a, "Bash", `{"command":`+inQuotes(words[1])+`}`)
+		asTool := append(slices.Clone(s.env), "CLAUDECODE=1", fmt.Sprint("CLAUDE_PID=", os.Getpid()))
+		s.end(s.begin(a.here, "", asTool, "sh", "-c", words[1]))
+	}},
+	{form(`([A-Z]) says: (.*)`), "", func(s *storyRun, a *storySession, words []string) { s.says(a, words[1]) }},
+	{form(`([A-Z]) starts: (\w+)`), ofHook, func(s *storyRun, a *storySession, words []string) {
+		s.hook(a, "", eventStart, `"source":`+inQuotes(words[1]))
+	}},
+	{form(`([A-Z]) stops(?: while (.+) works?)?(?:; the reviewer: (.*))?`), ofHook, (*storyRun).stop},
+	{form(`([A-Z]) asks "(.*?)"(?:; the reviewer: (.*))?`), ofHook, func(s *storyRun, a *storySession, words []string) {
+		input := `{"questions":[{"question":` + inQuotes(words[1]) + `,"header":"Q","multiSelect":false,"options":[]}]}`
+		s.hook(a, words[2], eventPreToolUse, `"tool_name":"AskUserQuestion","tool_use_id":"q","tool_input":`+input)
+	}},
+	{form(`([A-Z]) by hand; the reviewer: (.*)`), ofCommand, func(s *storyRun, a *storySession, words []string) {
+		s.reviewed(a, words[1], func() *storyCommand { return s.begin(a.here, "", s.env, "ccc", "review", a.id) })
+	}},
+	{form(`([A-Z])'s reviewer: (.*)`), ofHook, func(s *storyRun, a *storySession, words []string) {
+		s.answer("verdict-"+a.id, words[1])
+		s.write("../fake/go-"+a.id, 0o600, "")
+		s.end(a.running)
+		check(s.t, os.Remove(filepath.Join(s.home, "../fake/go-"+a.id)))
+	}},
+	{form(`([A-Z]): Esc`), ofHook, func(s *storyRun, a *storySession, _ []string) {
+		check(s.t, a.running.Process.Signal(syscall.SIGTERM))
+		s.end(a.running)
+	}},
+	{form(`([A-Z]) goes to (\S+)`), "", func(s *storyRun, a *storySession, words []string) {
+		a.here = filepath.Join(s.work, words[1])
+	}},
+	{form(`([A-Z]) is (plain|supervised)`), "", func(_ *storyRun, a *storySession, words []string) {
+		a.isPlain = words[1] == "plain"
+	}},
+	{form(`([A-Z]) is a fork of ([A-Z])`), "", func(s *storyRun, a *storySession, words []string) {
+		of := s.session(words[1])
+		text, err := os.ReadFile(s.transcript(of))
+		check(s.t, err)
+		check(s.t, os.WriteFile(s.transcript(a), text, 0o600))
+		a.entries = of.entries
+	}},
+}
+
+// prepare writes the story's files, and makes the project a repository with one commit, of an hour ago. A name that begins
+// with ~/ is one of the home's.
+func (s *storyRun) prepare(files string) {
+	s.vars = append(s.vars, "LANG=en_US.UTF-8", "TZ=UTC", "COLUMNS=100", "GIT_TEMPLATE_DIR=")
+	s.write(".gitconfig", 0o600, "[user]\nname = u\nemail = u@example.com\n[init]\ndefaultBranch = main\n"+
+		"[maintenance]\nauto = false\n[protocol \"file\"]\nallow = always\n[advice]\ndetachedHead = false\n")
+	for file := range strings.SplitSeq(files, "\n-- ") {
+		name, text, isFile := strings.Cut(file, " --\n")
+		home, isHome := strings.CutPrefix(name, "~/")
+		switch {
+		case isHome:
+			s.write(home, 0o600, text)
+		case isFile:
+			s.write(filepath.Join("../work", name), 0o600, text)
+		}
+	}
+	s.repository()
+}
+
+// session returns the session of a letter, which begins with that; nil if it is none.
+func (s *storyRun) session(letter string) *storySession {
+	if len(letter) != 1 {
+		return nil
+	}
+	a := s.sessions[letter]
+	if a == nil {
+		hex := strings.Repeat(fmt.Sprintf("%x", letter), 6)
+		a = &storySession{id: hex[:8] + "-" + hex[:4] + "-4000-8000-" + hex, here: s.work}
+		s.sessions[letter] = a
+		s.env = append(s.env, letter+"="+a.id)
+		check(s.t, os.MkdirAll(filepath.Dir(s.transcript(a)), 0o700))
+	}
+	return a
+}
+
+// transcript is the path of the session's.
+func (s *storyRun) transcript(a *storySession) string {
+	folder := regexp.MustCompile(`[^A-Za-z0-9]`).ReplaceAllString(s.work, "-")
+	return filepath.Join(s.home, ".claude/projects", folder, a.id+".jsonl")
+}
+
+// add adds an entry with these members and blocks, which are JSON, to the session's transcript.
+func (s *storyRun) add(a *storySession, role, members, blocks string) {
+	parent := "null"
+	if a.entries > 0 {
+		parent = inQuotes(fmt.Sprint(a.id, a.entries))
+	}
+	a.entries++
+	a.said = ""
+	line := fmt.Sprintf(`{"parentUuid":%s,"uuid":"%s%d","timestamp":%q,"cwd":%q,"sessionId":%q,"version":"2.1.332",`+
+		`"type":%q,%s"message":{"role":%q,"model":"m-1","content":[%s]}}`+"\n",
+		parent, a.id, a.entries, time.Now().UTC().Format("2006-01-02T15:04:05.000Z"), a.here, a.id, role, members, role, blocks)
+	check(s.t, appendFile(s.transcript(a), []byte(line)))
+}
+
+// says has the agent say something.
+func (s *storyRun) says(a *storySession, text string) {
+	s.add(a, "assistant", "", `{"type":"text","text":`+inQuotes(text)+`}`)
+	a.said = text
+}
+
+// calls has the agent call a tool, which answers at once.
+func (s *storyRun) calls(a *storySession, tool, input string) {
+	id := inQuotes(fmt.Sprint("toolu_", a.id, a.entries))
+	s.add(a, "assistant", "", `{"type":"tool_use","id":`+id+`,"name":`+inQuotes(tool)+`,"input":`+input+`}`)
+	s.add(a, "user", "", `{"type":"tool_result","tool_use_id":`+id+`,"content":"ok"}`)
+}
+
+// prompt submits a prompt, which the agent gets unless ccc keeps it.
+func (s *storyRun) prompt(a *storySession, words []string) {
+	s.hook(a, "", eventPrompt, `"prompt":`+inQuotes(words[1]))
+	members := `"promptSource":"typed","origin":{"kind":"human"},`
+	if strings.HasPrefix(words[1], "<") { // Claude Code's own
+		members = `"promptSource":"system",`
+	}
+	if len(s.printed["stdout"]) == 0 {
+		s.add(a, "user", members, `{"type":"text","text":`+inQuotes(words[1])+`}`)
+	}
+}
+
+// writes has the agent write a file, or add a line to it.
+func (s *storyRun) writes(a *storySession, words []string) {
+	path := filepath.Join(a.here, words[2])
+	mode := os.O_TRUNC
+	if words[1] == "adds" {
+		mode = os.O_APPEND
+	}
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|mode, 0o644)
+	check(s.t, err)
+	_, err = file.WriteString(words[3] + "\n")
+	check(s.t, errors.Join(err, file.Close()))
+	s.calls(a, "Write", `{"file_path":`+inQuotes(path)+`}`)
+}
+
+// stop has the agent stop, while background tasks work: "subagent s1 and shell b1".
+func (s *storyRun) stop(a *storySession, words []string) {
+	if a.said == "" {
+		s.says(a, "Done.")
+	}
+	tasks := []string{}
+	for task := range strings.SplitSeq(words[1], " and ") {
+		if kind, id, isTask := strings.Cut(task, " "); isTask {
+			tasks = append(tasks, fmt.Sprintf(`{"id":%q,"type":%q,"status":"running"}`, id, kind))
+		}
+	}
+	members := `"last_assistant_message":` + inQuotes(a.said) + `,"background_tasks":[` + strings.Join(tasks, ",") + `]`
+	s.hook(a, words[2], eventStop, members)
+}
+
+// hook has ccc answer an event of the session, with a reviewer that answers so.
+func (s *storyRun) hook(a *storySession, answer, event, members string) {
+	if a.isPlain {
+		s.expectAsked(answer, s.asked)
+		return
+	}
+	input := fmt.Sprintf(`{"session_id":%q,"cwd":%q,"hook_event_name":%q,"transcript_path":%q,%s}`,
+		a.id, a.here, event, s.transcript(a), members)
+	env := []string{"CLAUDE_PROJECT_DIR=" + s.work, "CCC_SUPERVISOR=1", "CLAUDE_CODE_ENTRYPOINT=cli",
+		blockCapVariable + "=10", fmt.Sprint("CLAUDE_PID=", os.Getpid())}
+	env = append(env, s.env...)
+	s.reviewed(a, answer, func() *storyCommand { return s.begin(a.here, input, env, "ccc", "supervisor-hook") })
+}
+
+// reviewed runs a command of ccc's with a reviewer that answers so. It wants none to be asked if that is "", and leaves it at
+// work if that is "works".
+func (s *storyRun) reviewed(a *storySession, answer string, begin func() *storyCommand) {
+	before := s.asked
+	name := fmt.Sprint("review-", s.asked+1)
+	if answer == "works" {
+		wait := `sh until [ -f "$FAKE_CLAUDE_DIR/go-` + a.id + `" ]; do sleep 0.02; done; play verdict ` + a.id + "\n"
+		s.write("../fake/"+name, 0o600, wait)
+		a.running = begin()
+		for deadline := time.Now().Add(60 * time.Second); s.asked == before; time.Sleep(5 * time.Millisecond) {
+			if s.noteRequests(); time.Now().After(deadline) {
+				s.t.Fatal("no review has begun")
+			}
+		}
+		return
+	}
+	if answer != "" {
+		s.answer(name, answer)
+	}
+	s.end(begin())
+	s.expectAsked(answer, before)
+}
+
+// expectAsked wants a reviewer to have been asked, since so many were, if there is an answer, and else none.
+func (s *storyRun) expectAsked(answer string, before int) {
+	if (answer != "") != (s.asked == before+1) {
+		s.fault = fmt.Errorf("%d reviewers were asked: %q", s.asked-before, s.printed["stderr"])
+	}
+}
+
+// answer has the reviewer's call of that name answer so: `runs "COMMAND"` and `says "WORDS"`, with commas between them, and at
+// the end `allow`, `refuse`, `fail` or `words`, which is no verdict, each with a text in quotes, or none.
+func (s *storyRun) answer(name, text string) {
+	var review fakeReview
+	for _, found := range regexp.MustCompile(`(\w+)(?: ("(?:\\.|[^"\\])*"))?`).FindAllStringSubmatch(text, -1) {
+		said, _ := strconv.Unquote(found[2])
+		switch found[1] {
+		case "runs":
+			review = append(review, calls("Bash", `{"command":`+inQuotes(said)+`}`, "ok"), runs(said))
+		case "says":
+			review = append(review, says(said))
+		case "allow", "refuse":
+			review = append(review, decides(found[1] == "allow", said))
+		case "fail":
+			review = append(review, fails(said)...)
+		case "words":
+			review = append(review, answers(said))
+		default:
+			s.fault = fmt.Errorf("no reviewer answers %q", found[1])
+		}
+	}
+	s.reviews(review)
+	check(s.t, os.Rename(filepath.Join(s.home, "../fake/review"), filepath.Join(s.home, "../fake", name)))
+}
+
+// begin starts a command.
+func (s *storyRun) begin(dir, input string, env []string, argv ...string) *storyCommand {
+	c := &storyCommand{Cmd: s.command(argv...)}
+	c.Dir = dir
+	c.Stdin = strings.NewReader(input)
+	c.Stdout = &c.stdout
+	c.Stderr = &c.stderr
+	c.Env = append(slices.Clone(c.Env), env...)
+	s.logged = len(s.log())
+	check(s.t, c.Start())
+	return c
+}
+
+// end waits for a command, and notes what it has printed.
+func (s *storyRun) end(c *storyCommand) {
+	timeout := time.AfterFunc(60*time.Second, func() { syscall.Kill(-c.Process.Pid, syscall.SIGKILL) })
+	_ = c.Wait() // the exit code is noted
+	if !timeout.Stop() {
+		s.t.Fatal("it did not end within a minute")
+	}
+	stdout := c.stdout.String()
+	answer := map[string]any{}
+	_ = json.Unmarshal([]byte(stdout), &answer) // else it is none of a hook's
+	if message, isTold := answer["systemMessage"].(string); isTold {
+		s.printed["message"] = s.lines(message)
+		delete(answer, "systemMessage")
+		stdout = ""
+		if len(answer) > 0 {
+			stdout = string(encodeJSON(answer))
+		}
+	}
+	s.printed["stdout"] = s.lines(stdout)
+	s.printed["stderr"] = s.lines(c.stderr.String())
+	s.printed["exit"] = []string{strconv.Itoa(c.ProcessState.ExitCode())}
+	s.printed["log"] = s.lines(s.log()[s.logged:])
+	s.noteRequests()
+}
+
+// noteRequests notes what reviewers were asked since it looked last: the request, and of the change the paths with git's
+// letters, and the lines of the diff.
+func (s *storyRun) noteRequests() {
+	for {
+		request := s.read(fmt.Sprintf("../fake/reviewer-%d.stdin", s.asked+1))
+		if request == "" {
+			return
+		}
+		s.asked++
+		_, change, _ := strings.Cut(request, strings.TrimSuffix(sectionChanges.en, "%s"))
+		change, _, _ = strings.Cut(change, "\n## ")
+		paths := regexp.MustCompile(`(?m)^[AMDT] .*$`).FindAllString(change, -1)
+		slices.SortFunc(paths, func(a, b string) int { return strings.Compare(a[2:], b[2:]) })
+		s.printed["shown"] = s.lines(request)
+		s.printed["paths"] = s.lines(strings.Join(paths, ", "))
+		s.printed["lines"] = s.lines(shownLines(request))
+	}
+}
+
+// inQuotes is a text as JSON.
+func inQuotes(text string) string { return string(encodeJSON(text)) }

@@ -1,0 +1,245 @@
+package main
+
+// Stories: what ccc promises, told as the hook and the shell see it, in testdata/stories. CONTRIBUTING.md says how to
+// write one. This is their runner; the forms of their steps are in story_steps_test.go.
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// A storyRun is a story that is being played.
+type storyRun struct {
+	*sandbox
+	env      []string // that its steps have set
+	sessions map[string]*storySession
+	asked    int                 // how often a reviewer was called
+	logged   int                 // the length of the log before the last command
+	printed  map[string][]string // what the last step printed, by what can be wanted of it
+	told     []string            // its lines, with what was printed instead of what was wanted and is not so
+	played   []string            // its lines, and after each step what that printed
+	missed   error               // the first thing that was wanted and is not so
+	fault    error               // what is wrong with the story itself
+}
+
+// wanted is a line that wants something of the last step. With "not", no line that was printed may hold it.
+var wanted = lazyRegexp(`^(not )?(stdout|message|stderr|exit|shown|paths|lines|log): (.*)$`)
+
+// formOf returns the form of a step and what it finds in the line, nil if the line is no step.
+func formOf(line string) (*storyStep, []string) {
+	for i, step := range storySteps {
+		if found := step.form().FindStringSubmatch(line); found != nil {
+			return &storySteps[i], found[1:]
+		}
+	}
+	return nil, nil
+}
+
+// isStdout reports whether a line is nothing else: a line of what the command before it prints.
+func isStdout(line string) bool {
+	form, _ := formOf(line)
+	return line != "" && line[0] != '#' && form == nil && !wanted().MatchString(line)
+}
+
+func TestStories(t *testing.T) {
+	names, _ := filepath.Glob("testdata/stories/*.txt")
+	for _, name := range names {
+		t.Run(strings.TrimSuffix(filepath.Base(name), ".txt"), func(t *testing.T) {
+			text := readPage(t, name)
+			s := playStory(newFakeBox(t), text)
+			told := strings.Join(s.told, "\n")
+			switch {
+			case s.fault != nil:
+				t.Errorf("%s\n%v", strings.Join(s.played, "\n"), s.fault)
+			case *update && told != text:
+				check(t, os.WriteFile(name, []byte(told), 0o600))
+			case s.missed != nil:
+				t.Error(s.missed)
+			}
+		})
+	}
+}
+
+// A story that is wrong, or could not fail, is an error, whatever ccc does.
+func TestStoryFaults(t *testing.T) {
+	const promise = "# A promise.\n"
+	for text, want := range map[string]string{
+		"$ true\nexit: 0":                                                  "a story begins with its promise",
+		promise + strings.Repeat("\n", 40) + "$ :":                         "at most 40 lines",
+		promise + "A prompt: do it":                                        "it wants nothing",
+		promise + "A promt: do it\nstdout: none":                           `"A promt: do it": there is no such step`,
+		promise + "A prompt: do it\nwhat it prints":                        `"what it prints": there is no such step`,
+		promise + "A says: x\nstdout: none":                                `"stdout: none": the step before can't print that`,
+		promise + "$ true\nmessage: none":                                  `"message: none": the step before can't print that`,
+		promise + "A prompt: x\nA stops\nstdout: x":                        "1 reviewers were asked",
+		promise + "A is plain\nA stops; the reviewer: allow\nstdout: none": "0 reviewers were asked",
+		promise + "A stops; the reviewer: maybe\nstdout: none":             `no reviewer answers "maybe"`,
+	} {
+		s := playStory(newFakeBox(t), text)
+		expectError(t, text, s.fault, want)
+	}
+	for text, told := range map[string]string{
+		"$ echo a b; echo c d\nstdout: c e": "stdout: c d",
+		"$ echo a b; echo c\na":             "a b\nc",
+		"$ exit 3\nstdout: none":            "exit: 3\nstdout: none",
+		"$ echo a\nexit: 1":                 "exit: 0",
+		"$ echo a\nnot stdout: a":           "stdout: a",
+		"$ true\nnot stdout: a":             "stdout: none",
+		"$ echo none of it\nstdout: none":   "stdout: none of it",
+	} {
+		s := playStory(newFakeBox(t), promise+text)
+		command, _, _ := strings.Cut(text, "\n")
+		expectIs(t, "the fault of "+text, fmt.Sprint(s.fault), "<nil>")
+		expectIs(t, "what -update makes of "+text, strings.Join(s.told, "\n"), promise+command+"\n"+told)
+		expectIn(t, "what is told of "+text, fmt.Sprint(s.missed), command, "\nwanted: ", "\nactual: ")
+	}
+}
+
+// playStory plays a story.
+func playStory(box *sandbox, text string) *storyRun {
+	s := &storyRun{sandbox: box, sessions: map[string]*storySession{}}
+	if !strings.HasPrefix(text, "# ") || strings.Count(text, "\n") > 40 {
+		s.fault = errors.New("a story begins with its promise, and has at most 40 lines")
+		return s
+	}
+	steps, files, _ := strings.Cut(text, "\n-- ")
+	s.prepare(files)
+	prints, isWanted, lines := "", false, strings.Split(steps, "\n")
+	for i := 0; i < len(lines) && s.fault == nil; i++ {
+		line := lines[i]
+		s.told = append(s.told, line)
+		s.played = append(s.played, line)
+		want := wanted().FindStringSubmatch(line)
+		form, words := formOf(line)
+		switch {
+		case line == "" || line[0] == '#':
+		case want != nil && slices.Contains(strings.Fields(prints), want[2]):
+			isWanted = true
+			s.told[len(s.told)-1] = s.compare(line, want)
+		case want != nil:
+			s.fault = fmt.Errorf("%q: the step before can't print that", line)
+		case form == nil:
+			s.fault = fmt.Errorf("%q: there is no such step", line)
+		default:
+			prints, s.printed = form.prints, map[string][]string{}
+			form.play(s, s.session(words[0]), words)
+			s.showPrinted(prints)
+			rest := lines[i+1:]
+			count := len(rest)
+			if end := slices.IndexFunc(rest, func(next string) bool { return !isStdout(next) }); end >= 0 {
+				count = end
+			}
+			if prints == ofCommand && count > 0 {
+				isWanted = true
+				s.compareStdout(rest[:count])
+				i += count
+			}
+			s.expectExit(rest[count:])
+		}
+	}
+	if s.fault == nil && !isWanted {
+		s.fault = errors.New("it wants nothing")
+	}
+	if files != "" {
+		s.told = append(s.told, "-- "+files)
+	}
+	return s
+}
+
+// compare returns the line, or what was printed instead: the line that has most of its words.
+func (s *storyRun) compare(line string, want []string) string {
+	key, text, printed := want[2], want[3], s.printed[want[2]]
+	if len(printed) == 0 {
+		printed = []string{"none"}
+	}
+	isWhole := text == "none" || slices.Contains([]string{"exit", "paths", "lines"}, key)
+	at := slices.IndexFunc(printed, func(actual string) bool {
+		return actual == text || !isWhole && strings.Contains(actual, text)
+	})
+	isNot := want[1] != ""
+	if !isNot && at >= 0 || isNot && at < 0 && printed[0] != "none" {
+		return line
+	}
+	shared := func(actual string) (n int) {
+		for word := range strings.FieldsSeq(text) {
+			n += strings.Count(actual, word)
+		}
+		return n
+	}
+	nearest := slices.MaxFunc(printed, func(a, b string) int { return cmp.Compare(shared(a), shared(b)) })
+	if key == "shown" {
+		s.played = append(s.played, printed...)
+	}
+	s.miss(line, key+": "+nearest)
+	return key + ": " + nearest
+}
+
+// compareStdout compares the lines after a command with the whole of what it printed.
+func (s *storyRun) compareStdout(lines []string) {
+	s.played = append(s.played, lines...)
+	if !slices.Equal(lines, s.printed["stdout"]) {
+		s.miss(strings.Join(lines, "\n"), strings.Join(s.printed["stdout"], "\n"))
+	}
+	s.told = append(s.told, s.printed["stdout"]...)
+}
+
+// expectExit wants exit code 0 of a command, unless one of the lines after it tells of another.
+func (s *storyRun) expectExit(next []string) {
+	for _, line := range next {
+		if strings.HasPrefix(line, "exit: ") {
+			return
+		}
+		if !wanted().MatchString(line) {
+			break
+		}
+	}
+	if code := s.printed["exit"]; code != nil && code[0] != "0" {
+		s.miss("exit: 0", "exit: "+code[0])
+		s.told = append(s.told, "exit: "+code[0])
+	}
+}
+
+// miss notes that something was wanted, and something else was printed.
+func (s *storyRun) miss(wanted, actual string) {
+	told := strings.Join(s.played, "\n")
+	s.missed = cmp.Or(s.missed, fmt.Errorf("%s\nwanted: %s\nactual: %s", told, wanted, actual))
+}
+
+// showPrinted adds what a step printed to the story as it was played, without what the reviewer was shown: that is long.
+func (s *storyRun) showPrinted(prints string) {
+	for key := range strings.FieldsSeq(strings.Replace(prints, "shown", "", 1)) {
+		for _, line := range s.printed[key] {
+			s.played = append(s.played, "    "+key+": "+line)
+		}
+	}
+}
+
+// names has what is another text each time, and its name in a story.
+var names = []struct {
+	form func() *regexp.Regexp
+	name string
+}{
+	{lazyRegexp(`\b\d{4}-\d\d-\d\dT[\d:.]+Z`), "TIME"},
+	{lazyRegexp(`\b\d\d:\d\d(:\d\d)?\b`), "TIME"},
+	{lazyRegexp(`([ (=])\d+(\.\d+)?( ?s| seconds?)\b`), "${1}SECONDS"},
+	{lazyRegexp(`\b[0-9a-f]{40}\b`), "TREE"},
+}
+
+// lines are the lines of what was printed, without empty ones.
+func (s *storyRun) lines(text string) []string {
+	for letter, a := range s.sessions {
+		text = strings.NewReplacer(a.id, letter, a.id[:8], letter).Replace(text)
+	}
+	text = strings.NewReplacer(s.work, "WORK", s.home, "~").Replace(text)
+	for _, is := range names {
+		text = is.form().ReplaceAllString(text, is.name)
+	}
+	return strings.FieldsFunc(text, func(r rune) bool { return r == '\n' })
+}
