@@ -106,8 +106,8 @@ func (c *checkup) checkClaude() (string, error) {
 	return l.claude + ", version " + l.version, err
 }
 
-// checkHooks checks that settings.json is as a supervised launch leaves it, here one of claude --version.
-// Else the next launch mends it, which a session without one does not get.
+// checkHooks checks that settings.json is as a supervised launch leaves it. Else the next launch mends it, which
+// a session without one does not get.
 func (c *checkup) checkHooks() (string, error) {
 	d := c.launch.dirs
 	path := d.settingsFile()
@@ -119,18 +119,29 @@ func (c *checkup) checkHooks() (string, error) {
 		c.canTry = false
 		return "", err
 	}
-	if e.isChanged() {
-		c.canTry = false
-		_, unrecorded := os.Stat(d.installedFile())
-		if unrecorded != nil && !bytes.Contains(e.before, []byte(hookSubcommand)) {
-			return "not installed yet; the first ccc --supervisor adds them to " + path, nil
-		}
+	c.canTry = c.canTry && !e.isChanged()
+	mutes, hint := c.launch.mutes()
+	_, unrecorded := os.Stat(d.installedFile())
+	_, noCommand := os.Stat(d.commandFile())
+	theirs, doubled := theirCommand(d, d.here), c.launch.doubled()
+	switch {
+	case mutes != "" && c.canTry: // the trial tells
+		return "", nil
+	case mutes != "":
+		return "", caution{withHint(fmt.Errorf("claude may run none of them. This mutes them:%s", mutes), hint)}
+	case doubled != nil:
+		return "", caution{doubled}
+	case e.isChanged() && unrecorded != nil && !bytes.Contains(e.before, []byte(hookSubcommand)):
+		return "not installed yet; the first ccc --supervisor adds them to " + path, nil
+	case e.isChanged():
 		err = fmt.Errorf("%s lacks something of ccc's, or calls another ccc than %s", path, d.hookPath())
-		return "", caution{withHint(err, shellQuote(d.hookPath())+" --supervisor -- --version")}
-	}
-	if theirs := theirCommand(d, d.here); theirs != "" {
+		return "", caution{withHint(err, shellQuote(d.hookPath())+" --supervisor")}
+	case theirs != "":
 		err := fmt.Errorf("/supervisor is a command of your own and goes to the model: %s", theirs)
 		return "", caution{withHint(err, "rename it, and /supervisor on, off and observe are ccc's")}
+	case noCommand != nil:
+		err := fmt.Errorf("without %s Claude Code does not know /supervisor", d.commandFile())
+		return "", caution{withHint(err, shellQuote(d.hookPath())+" --supervisor")}
 	}
 	return path + " calls " + d.hookPath(), nil
 }

@@ -105,7 +105,7 @@ func TestDoctorOneProvider(t *testing.T) {
 	box.edit(".claude/ccc.json", `"ANTHROPIC_MODEL":"SECRET"`, `"ANTHROPIC_MODEL":"${NOT_SET}"`)
 	box.edit(".claude/ccc.json", `{"supervisor":{`, `{"supervisor":{"provider":"kimi",`)
 	got := box.run(60*time.Second, "", "ccc", "doctor")
-	expectIs(t, got.stdout, strings.Count(got.stdout, "read -r NOT_SET;"), 1)
+	expectIs(t, got.stdout, strings.Count(got.stdout, "read -rs NOT_SET;"), 1)
 }
 
 // Doctor refuses what a launch refuses, and leaves no state directory where there was none.
@@ -152,7 +152,7 @@ const withoutClaude = `rm ../bin/claude; others=$(mktemp -d)
 // Each check is seen to fail, and to pass once the command was run that ends what doctor says of it, in the same shell.
 func TestDoctorMends(t *testing.T) {
 	t.Parallel()
-	const relaunch, edit = "/ccc --supervisor -- --version", "${EDITOR:-vi} "
+	const relaunch, edit = "/ccc --supervisor", "${EDITOR:-vi} "
 	for _, test := range []struct {
 		finding, names string // the beginning and some of the line
 		mend           string // some of the next one
@@ -168,8 +168,8 @@ func TestDoctorMends(t *testing.T) {
 
 		{"problem  configuration: ", "ccc.json: line 1, column 11: ", edit, `echo '{"SECRET":,}' >$config`},
 		{"problem  configuration: ", `"glm" is no provider`, edit, `cp $config $HOME/good; replace $config '"kimi"}' '"glm"}'`},
-		{"problem  provider: ", "${KIMI_MODEL}, which is not set", "read -r KIMI_MODEL; export KIMI_MODEL", `replace $config SECRET '${KIMI_MODEL}'`},
-		{"problem  provider: ", "providers.own.env.X of ccc.json is ${OWN_TOKEN}, which is not set", "read -r OWN_TOKEN; export OWN_TOKEN",
+		{"problem  provider: ", "${KIMI_MODEL}, which is not set", "read -rs KIMI_MODEL; export KIMI_MODEL", `replace $config SECRET '${KIMI_MODEL}'`},
+		{"problem  provider: ", "providers.own.env.X of ccc.json is ${OWN_TOKEN}, which is not set", "read -rs OWN_TOKEN; export OWN_TOKEN",
 			`replace $config '"provider":"kimi"' '"provider":"own"'; replace $config '"kimi":' '"own":{"env":{"X":"${OWN_TOKEN}"}},&'`},
 		{"problem  provider: ", "work/.claude/settings.json: env.ANTHROPIC_MODEL", edit, `echo '{"env":{"ANTHROPIC_MODEL":"SECRET 2"}}' >$shared`},
 		{"problem  provider: ", "home/.claude/settings.json: apiKeyHelper", edit, `replace $settings '"disableAllHooks": false' '&, "apiKeyHelper":"echo SECRET"'`},
@@ -201,7 +201,8 @@ func TestDoctorMends(t *testing.T) {
 			expectNotIn(t, "doctor", "\n"+got.stdout, "\nok       "+test.finding[len("problem  "):])
 			exports := strings.Join(regexp.MustCompile(`(?m)^\s*export .*$`).FindAllString(test.damage, -1), "\n")
 			subject := strings.TrimRight(test.finding[len("problem  "):], ": ")
-			mended := box.run(60*time.Second, "SECRET\n", "sh", "-c", exports+"\n"+box.change(line, order, mend)+"\nccc doctor")
+			// Its read has -s, which keeps a token off the screen.
+			mended := box.run(60*time.Second, "SECRET\n", "bash", "-c", exports+"\n"+box.change(line, order, mend)+"\nccc doctor")
 			if mended.code != 0 || !strings.Contains(mended.stdout, "ok       "+subject) || strings.Contains(mended.stdout, test.finding) {
 				t.Errorf("after %s: %+v", mend, mended)
 			}

@@ -13,7 +13,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 )
 
 // The environment variables that ccc reads or sets. Those of a session are set at its launch.
@@ -171,45 +170,25 @@ func currentDir() (string, error) {
 	return here, nil
 }
 
-// leadingTo returns the variable by which ccc came to path, with its value, or "".
-func leadingTo(path string) string {
-	for _, name := range []string{workDirVariable, configDirVariable, claudeDirVariable, "HOME"} {
-		value, below := os.Getenv(name), ""
-		if name == "HOME" {
-			below = ".claude"
-		}
-		place, err := filepath.Abs(filepath.Join(value, below))
-		if value != "" && err == nil && (inside(path, place) || inside(place, path)) {
-			return name + "=" + value
-		}
-	}
-	return ""
-}
-
-// withFileHint returns err with what to do about the file that can't be used, where it has no hint: which
-// variable leads there, and a command that changes nothing there. Of any other error the hint is other.
+// withFileHint returns err with what to do about the file that can't be used, if it has no hint: look who owns
+// it, and who may write there. A variable of ccc's is named if it leads there and can't be right: it is
+// relative, or nothing is there. The hint of any other error is other.
 func withFileHint(err error, other string) error {
 	f, at := failureOf(err), new(fs.PathError)
 	if f.err == nil || f.hint != "" { // there is nothing to tell, or it is told
 		return err
 	}
 	f.err, f.hint = err, other
-	switch {
-	case errors.Is(err, syscall.EFBIG):
-		f.hint = "ulimit -f unlimited"
-	case errors.Is(err, syscall.EMFILE):
-		f.hint = "ulimit -n 1024"
-	case errors.As(err, &at):
-		show, isReadOnly := "ls -ld ", errors.Is(err, syscall.EROFS)
-		if isReadOnly {
-			show = "findmnt -T "
-		} else if errors.Is(err, syscall.ENOSPC) {
-			show = "df -h "
-		}
-		f.hint = show + shellQuote(nearestThere(at.Path))
-		variable := leadingTo(at.Path)
-		if variable != "" && (isReadOnly || errors.Is(err, fs.ErrPermission)) {
-			f.hint = variable + " leads there, and has to name a directory that you may write to:\n" + f.hint
+	if !errors.As(err, &at) {
+		return f
+	}
+	f.hint = "ls -ld " + shellQuote(nearestThere(at.Path))
+	for _, name := range []string{workDirVariable, configDirVariable} {
+		value := os.Getenv(name)
+		place, _ := filepath.Abs(value)
+		_, missing := os.Stat(place)
+		if value != "" && inside(at.Path, place) && (missing != nil || !filepath.IsAbs(value)) {
+			f.hint = name + "=" + value + " leads there:\n" + f.hint
 		}
 	}
 	return f

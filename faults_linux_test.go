@@ -136,7 +136,7 @@ func TestSyncOfEach(t *testing.T) {
 			}
 			before := box.read(test.file)
 			if test.command == nil {
-				test.command = []string{"ccc", "--supervisor", "--", "--version"}
+				test.command = []string{"ccc", "--supervisor"}
 			}
 			withoutSync(t, func() {
 				expectEnd(t, "the command", box.run(30*time.Second, "", test.command...), 1, "", "input/output error")

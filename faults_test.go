@@ -116,7 +116,7 @@ func TestFaultManyLaunches(t *testing.T) {
 		own := *box
 		own.vars = append(slices.Clone(box.vars), fmt.Sprintf("CCC_CONFIG_DIR=%s/%d", box.home, n), "TMPDIR=/none") // files are made beside their own
 		own.write(fmt.Sprint(n, "/ccc.json"), 0o600, fmt.Sprintf(`{"supervisor":{"timeout_seconds":%d}}`, 1000+n))
-		go func() { results <- own.run(120*time.Second, "", "ccc", "--supervisor", "--", "--version") }()
+		go func() { results <- own.run(120*time.Second, "", "ccc", "--supervisor") }()
 	}
 	for range launches {
 		// One that finds the hooks of another behind its trial, with their own timeout, is refused.
@@ -144,7 +144,7 @@ func TestReadersReadOn(t *testing.T) {
 	check(t, gone.Run())
 	work := func(language string, seconds int, launches ...string) {
 		box.write(".claude/ccc.json", 0o600, fmt.Sprintf(`{"language":%q,"supervisor":{"timeout_seconds":%d}}`, language, seconds))
-		if got := box.run(60*time.Second, "", "env", "-u", "CCC_LAUNCH", "ccc", "--supervisor", "--", "--version"); got.code != 0 {
+		if got := box.run(60*time.Second, "", "env", "-u", "CCC_LAUNCH", "ccc", "--supervisor"); got.code != 0 {
 			t.Fatalf("the launch: %+v", got)
 		}
 		for _, variable := range launches {

@@ -6,6 +6,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"hash/fnv"
@@ -99,6 +100,43 @@ func replaceFile(path string, data []byte, durable bool) error {
 	return err
 }
 
+// unreplaceable returns why replaceFile can't put data in the place of the file at path, nil if it can. The
+// directory of a missing file may be missing, too.
+func unreplaceable(path string) error {
+	target := followLinks(path)
+	dir := filepath.Dir(target)
+	if link, _ := os.Readlink(path); link == "" { // nothing creates what a link lacks
+		dir = nearestThere(dir)
+	}
+	err := syscall.Access(target, mayWrite)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	err = cmp.Or(err, syscall.Access(dir, mayWrite))
+	if mounts, _ := mountPoints(); slices.Contains(mounts, target) {
+		err = cmp.Or(err, error(syscall.EBUSY))
+	}
+	if err != nil {
+		err = &fs.PathError{Op: "replacing", Path: path, Err: err}
+	}
+	return err
+}
+
+const mayEnter, mayWrite, mayRead = 1, 2, 4 // for access(2)
+
+// mountPoints returns where something is mounted, what holds another first. Only Linux tells that.
+func mountPoints() (paths []string, err error) {
+	text, err := os.ReadFile("/proc/self/mountinfo")
+	unescape := strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\043`, "#", `\134`, `\`)
+	for line := range strings.Lines(string(text)) {
+		if fields := strings.Fields(line); len(fields) > 4 {
+			paths = append(paths, unescape.Replace(fields[4]))
+		}
+	}
+	slices.Sort(paths)
+	return paths, err
+}
+
 func temporaryOf(path string) string {
 	return filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+".ccc-tmp")
 }
@@ -144,6 +182,17 @@ func nearestThere(path string) string {
 		}
 		path = filepath.Dir(path)
 	}
+}
+
+// missing returns what there is not of path and of the directories above it.
+func missing(path string) (paths []string) {
+	for ; path != filepath.Dir(path); path = filepath.Dir(path) {
+		if _, err := os.Lstat(path); err == nil {
+			break
+		}
+		paths = append(paths, path)
+	}
+	return paths
 }
 
 // inside reports whether path is dir or below it; both are clean and absolute.

@@ -535,10 +535,10 @@ func (box *sandbox) setSettings(text string) {
 	}
 }
 
-// launch makes a supervised launch, which must put hooks in settings.json, of a claude that only tells its version.
+// launch makes a supervised launch, which must put hooks in settings.json, of a session without a prompt.
 func (box *sandbox) launch() {
 	box.t.Helper()
-	got := box.run(60*time.Second, "", "ccc", "--supervisor", "--", "--version")
+	got := box.run(60*time.Second, "", "ccc", "--supervisor")
 	if got.code != 0 || strings.Count(box.settings(), "supervisor-hook") < 4 {
 		box.t.Fatalf("launch: %+v\n%s", got, box.settings())
 	}

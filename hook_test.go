@@ -486,11 +486,9 @@ func TestSession(t *testing.T) {
 	}
 	state := filepath.Join(box.home, ".claude/ccc")
 	wantStderr := fmt.Sprintf(`Supervisor mode enabled
-[Supervisor Mode] 日志文件:
-  状态目录：%[1]s
-  Hook 日志：%[1]s/hook-invocation.log
-  审查输出：%[1]s/supervisor-<session>-output.jsonl
-本会话受监督，Agent 每次停下都要先经过审查。afterwards: ccc verdict（结束后看判定）
+[Supervisor Mode] 日志文件：%s
+  hook-invocation.log、supervisor-<session>-output.jsonl
+结束后看判定：ccc verdict
 `, state)
 	expectIs(t, "stderr", got.stderr, wantStderr)
 	expectIs(t, "the arguments", strings.TrimSpace(box.read("../fake/agent-1.args")), "-p\nfix it\n--model\nm")

@@ -7,14 +7,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 	"unicode"
 )
@@ -31,6 +29,12 @@ type launch struct {
 	version    string    // of a supervised one, "" if it tells none
 	env        []string
 	untried    error // why the hooks can't be tried
+
+	// What it leaves, and takes back if it is refused.
+	written   []writtenFile
+	made      []string // what was missing: directories, and the lock
+	unwritten []error  // why files that it can do without could not be written
+	newest    string   // the token of the newest launch before this one
 }
 
 // plan reads the command line and Claude Code's settings, and refuses what would not work.
@@ -72,7 +76,19 @@ func (l *launch) parse(args []string) error {
 		return failure{code: 2, err: err}
 	}
 	l.args, l.sources = rest, readSources(l.dirs, rest)
+	l.supervisor = l.supervisor && startsSession(rest)
 	return nil
+}
+
+// sessionless are the subcommands of claude, by the --help of 2.1.280 and 2.1.332. They start no session, or
+// one of its background service, which is nobody's launch.
+var sessionless = strings.Fields("agents attach auth auto-mode doctor gateway import install logs mcp " +
+	"plugin plugins project purge respawn rm setup-token stop kill ultrareview update upgrade")
+
+// startsSession reports whether a claude with these arguments starts a session below ccc.
+func startsSession(args []string) bool {
+	isCommand := len(args) > 0 && slices.Contains(sessionless, args[0])
+	return !isCommand && givenFlag(args, "--version", "-v", "--help", "-h") == ""
 }
 
 // unknownWord is the error that the command line begins with a word that ccc does not know there. It lists
@@ -82,7 +98,11 @@ func unknownWord(word string, c *configuration) error {
 		err := fmt.Errorf("%q is gone in 3.0: without a name there is no provider", word)
 		return failure{code: 2, err: err}
 	}
-	const format = "%q is no provider (%s) and no subcommand in the first place (%s); " +
+	if isSubcommand(word) {
+		err := fmt.Errorf("%q goes without %s: ccc %[1]s", word, supervisorFlag)
+		return failure{code: 2, err: err}
+	}
+	const format = "%q is no provider (%s) and no subcommand (%s); " +
 		"a prompt needs quotes; to pass the word on to claude: %s"
 	providers := cmp.Or(strings.Join(c.providerNames(), ", "), "none; see ccc help config")
 	return failure{code: 2, err: fmt.Errorf(format, word, providers, strings.Join(subcommands, ", "),
@@ -271,27 +291,38 @@ func (l *launch) files() []keptFile {
 	return files
 }
 
-// checkFiles returns why what is missing can't be added to settings.json, or to ccc's files beside it.
+// checkFiles returns why what is missing can't be added to settings.json.
 func (l *launch) checkFiles() error {
 	if self := l.dirs.hookPath(); goRunFolder().MatchString(self) {
 		err := fmt.Errorf("go run removes the program that the hooks would call, %s", self)
 		return withHint(err, "go install . && ccc --supervisor")
 	}
-	in, err := readInstallation(l.dirs)
-	if err != nil {
-		return err
-	}
-	missing, err := planFiles(l.dirs, l.config, l.files(), in)
-	for _, file := range missing {
-		dir := filepath.Dir(followLinks(file.path))
-		if link, _ := os.Readlink(file.path); link == "" { // else nothing creates it
-			dir = nearestThere(dir)
-		}
-		if err := syscall.Access(dir, mayWrite); err != nil {
-			return &fs.PathError{Op: "adding ccc's part to", Path: file.path, Err: err}
-		}
+	_, err := readInstallation(l.dirs)
+	if err == nil {
+		_, _, err = planSettings(l.dirs, l.config)
 	}
 	return err
+}
+
+// doubled returns an error if another settings file calls a ccc, too, in other words than settings.json: each
+// stop is then reviewed twice at once. Entries of the same words Claude Code runs once (2.1.280, 2.1.332).
+func (l *launch) doubled() error {
+	self := l.dirs.hookPath()
+	isOther := func(entry ownEntry) bool { return entry.value.at("command").text != hookCommand(self) }
+	lines, files := l.sources.listed(func(in source) (events []string) {
+		for _, wanted := range wantedHooks("", 0) {
+			isUsers := in.name == l.sources.user.name
+			if entries := ownEntries(&in.settings, wanted.event, self); !isUsers && slices.ContainsFunc(entries, isOther) {
+				events = append(events, "hooks."+wanted.event)
+			}
+		}
+		return events
+	})
+	if lines == "" {
+		return nil
+	}
+	const format = "not %s alone calls ccc, so each stop is reviewed twice at once:%s"
+	return withHint(fmt.Errorf(format, l.dirs.settingsFile(), lines), "leave it to one of them"+editFiles(files))
 }
 
 // addDirs returns the directories that --add-dir adds to the session. The flag takes all values up to the

@@ -867,6 +867,11 @@ func TestRealClientByHandProvider(t *testing.T) {
 		got := box.run(60*time.Second, "", "ccc", "review", "--provider", noProvider)
 		expectIs(t, "without a login", got.code, 4)
 		expectIn(t, "without a login", got.stdout+got.stderr, "Not logged in", otherProvider.en)
+		refusing := newScriptedAPI(t, script{reviewer: []apiReply{replyError(401, "authentication_error", "no such token")}})
+		box.write(".claude/ccc.json", 0o600, fmt.Sprintf(`{"providers":{"c":{"env":{"ANTHROPIC_BASE_URL":%q,"ANTHROPIC_AUTH_TOKEN":"token-of-c"}}}}`, refusing.URL))
+		got = box.run(60*time.Second, "", "ccc", "review", "--provider", "c")
+		expectEnd(t, "a key that is refused", got, 4, got.stdout, fmt.Sprintf(providersLogin.en, "c"))
+		expectIn(t, "a key that is refused", got.stdout, "401")
 	})
 }
 

@@ -103,7 +103,13 @@ func (s *supervision) codeOf(ended review) error {
 	case verdictCancelled:
 		return failure{code: 130}
 	case verdictFailed:
-		s.print(say(otherProvider)) // it may have lacked a login
+		name := s.config.Supervisor.Provider
+		switch isOfLogin := loginRefused().MatchString(ended.Error); {
+		case isOfLogin && s.config.Providers[name] != nil:
+			s.print(say(providersLogin, name))
+		case isOfLogin:
+			s.print(say(otherProvider))
+		}
 		return failure{code: 4}
 	case verdictBlock:
 		return failure{code: 1}
@@ -118,6 +124,9 @@ func (s *supervision) codeOf(ended review) error {
 	s.print(say(approvedBut, printable(why)))
 	return failure{code: 3}
 }
+
+// loginRefused matches what Claude Code says if a login, key or token is missing or refused (2.1.280, 2.1.332).
+var loginRefused = lazyRegexp(`(?i)not logged in|\b401\b|invalid api key`)
 
 // A reviewOfSession is what ccc review --json prints: the members of a review at its end, as in the timeline,
 // of its steps those of steps, and whose it is. Secrets are redacted.

@@ -344,9 +344,16 @@ func TestByHand(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	box.reviews(fails("API Error: 529"))
-	if got := expect(4, "[SUPERVISOR] Review: not reviewed · "); strings.Count(got.stdout, "529") != 1 || !strings.Contains(got.stderr, otherProvider.en) || strings.Contains(got.stderr, "no review") {
+	if got := expect(4, "[SUPERVISOR] Review: not reviewed · "); strings.Count(got.stdout, "529") != 1 || strings.Contains(got.stderr, "provider") || strings.Contains(got.stderr, "no review") {
 		t.Errorf("the reason is not told once: %+v", got)
 	}
+	box.reviews(fails("Not logged in · Please run /login"))
+	expectIn(t, "without a login", expect(4, "").stderr, otherProvider.en)
+	box.write(".claude/ccc.json", 0o600, `{"language":"en","providers":{"kimi":{}}}`)
+	box.reviews(fails("API Error: 401 authentication_error"))
+	refused := expect(4, "", "--provider", "kimi").stderr
+	expectIn(t, "a provider that refuses the key", refused, "kimi did not accept the key", "of providers.kimi in ccc.json")
+	expectNotIn(t, "a provider that refuses the key", refused, otherProvider.en)
 	// It does not run beside another review of that session.
 	paths, _ := filepath.Glob(filepath.Join(box.home, ".claude/ccc/supervisor-*-events.jsonl"))
 	path := strings.Join(paths, " ")

@@ -7,12 +7,14 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -83,6 +85,7 @@ func isCCC(program, self string) bool {
 type settingsEditor struct {
 	before, text []byte
 	root         *jsonValue // text, parsed
+	isFixed      bool       // the file can't be replaced: its messages may be in another language
 }
 
 // emptySettings is what ccc writes into a missing or blank file first. Uninstall removes a file with nothing
@@ -157,13 +160,17 @@ func (e *settingsEditor) install(c *configuration, self string) (added []string)
 // there, brought up to date, or a new one. The others are removed.
 func (e *settingsEditor) addHook(wanted wantedHook, self string) {
 	isKept := false
-	for _, entry := range slices.Backward(e.ownEntries(wanted.event, self)) { // removal moves what is behind
+	for _, entry := range slices.Backward(ownEntries(e.root, wanted.event, self)) { // removal moves what is behind
 		if isKept || entry.matcher != wanted.Matcher {
 			e.remove(entry)
 			continue
 		}
 		isKept = true
-		if text := string(encodeJSON(wanted.Hooks[0])); !sameJSON(text, entry.value.raw) {
+		there, message := entry.value.raw, wanted.Hooks[0].Message
+		if e.isFixed && message != "" {
+			there = string(setJSON([]byte(there), string(encodeJSON(message)), "statusMessage"))
+		}
+		if text := string(encodeJSON(wanted.Hooks[0])); !sameJSON(text, there) {
 			e.set(text, entry.path...)
 		}
 	}
@@ -185,9 +192,9 @@ type ownEntry struct {
 	matcher string // of its group
 }
 
-// ownEntries finds ccc's entries in the matcher groups of event.
-func (e *settingsEditor) ownEntries(event, self string) (entries []ownEntry) {
-	for _, group := range e.root.at("hooks", event).items() {
+// ownEntries finds ccc's entries in the matcher groups of event, in settings.
+func ownEntries(settings *jsonValue, event, self string) (entries []ownEntry) {
+	for _, group := range settings.at("hooks", event).items() {
 		matcher := group.value.at("matcher").text
 		for _, item := range group.value.at("hooks").items() {
 			if callsCCC(item.value.at("command").text, self) {
@@ -215,7 +222,7 @@ func (e *settingsEditor) remove(entry ownEntry) {
 // false.
 func (e *settingsEditor) uninstall(self string, added []string) {
 	for _, wanted := range wantedHooks("", 0) {
-		for _, entry := range slices.Backward(e.ownEntries(wanted.event, self)) {
+		for _, entry := range slices.Backward(ownEntries(e.root, wanted.event, self)) {
 			e.remove(entry)
 		}
 	}
@@ -227,55 +234,101 @@ func (e *settingsEditor) uninstall(self string, added []string) {
 }
 
 // planSettings returns an editor for settings.json as a launch leaves it, and the muting keys that it adds. A
-// file that is as a launch leaves it is not changed. It refuses what editSettings does.
+// file that is as a launch leaves it is not changed. It refuses what editSettings does, and a file that lacks
+// something and can't be replaced.
 func planSettings(d dirs, c *configuration) (e *settingsEditor, added []string, err error) {
-	if e, err = readSettings(d); err == nil {
-		added = e.install(c, d.hookPath())
+	if e, err = readSettings(d); err != nil {
+		return nil, nil, err
 	}
-	return e, added, err
+	fixed := unreplaceable(d.settingsFile())
+	e.isFixed = fixed != nil
+	added = e.install(c, d.hookPath())
+	if e.isChanged() && e.isFixed {
+		return nil, nil, lacking(d.settingsFile(), fixed)
+	}
+	return e, added, nil
 }
 
-// A plannedFile is a file that a launch has to write, and its text.
-type plannedFile struct {
-	path string
-	text []byte
+// lacking is the error that settings.json, at path, lacks something of ccc's and can't be replaced. why is the
+// error of that, with a path.
+func lacking(path string, why error) error {
+	reason := errors.Unwrap(why)
+	if errors.Is(reason, syscall.EBUSY) {
+		reason = fmt.Errorf("%w (it is a mount of its own)", reason)
+	}
+	err := fmt.Errorf("%s lacks something of ccc's, and can't be replaced: %w", path, reason)
+	return withHint(err, "it needs the entries that the guide has under "+
+		"\"My settings.json is made by a program, or is read-only\":\nls -ld "+shellQuote(nearestThere(path)))
 }
 
-// planFiles returns what a launch has to write, in that order: the files that it keeps, the record, where it
-// notes them and the muting keys that it adds, and then settings.json, so that uninstall knows of each key in
-// it. It is empty where nothing is missing.
-func planFiles(d dirs, c *configuration, kept []keptFile, in *installation) (files []plannedFile, err error) {
+// A writtenFile is a file that a launch has written.
+type writtenFile struct {
+	path          string
+	before, after []byte // before is nil if there was none
+}
+
+// takeBack makes the file what it was before, unless somebody else has changed it since.
+func (f writtenFile) takeBack() error {
+	now, err := readUserFile(f.path)
+	switch {
+	case err != nil || !bytes.Equal(now, f.after):
+		return err
+	case f.before == nil:
+		return os.Remove(followLinks(f.path))
+	}
+	return replaceFile(f.path, f.before, true)
+}
+
+// writeFiles writes what a launch adds: the files that it keeps, the record, where it notes them and the
+// muting keys that it adds, and then settings.json, so that uninstall knows of each key in it. written is what
+// it has written, also with an error. A kept file that can't be written is no error, but one of unwritten. It
+// is told once: the record then has it as if it were there.
+func writeFiles(d dirs, c *configuration, kept []keptFile, in *installation) (
+	written []writtenFile, unwritten []error, err error,
+) {
+	e, added, err := planSettings(d, c)
+	if err != nil {
+		return nil, nil, err
+	}
+	write := func(path string, text []byte) error {
+		before, err := readUserFile(path)
+		if err == nil {
+			err = os.MkdirAll(filepath.Dir(path), 0o700)
+		}
+		if err == nil {
+			err = replaceFile(path, text, true)
+		}
+		if err == nil {
+			written = append(written, writtenFile{path: path, before: before, after: text})
+		}
+		return err
+	}
+	isRecorded := len(added) == 0
 	for _, f := range kept {
 		text, err := f.wanted(in)
-		if err != nil {
-			return nil, fmt.Errorf("creating %s: %w", f.path, err)
-		} else if text != nil {
-			files, in.Files[f.path] = append(files, plannedFile{f.path, text}), checksum(text)
+		if err == nil && text == nil {
+			continue
+		} else if err == nil {
+			err = write(f.path, text)
+		}
+		if sum := checksum([]byte(say(f.text))); in.Files[f.path] != sum {
+			in.Files[f.path] = sum
+			isRecorded = false
+			if err != nil {
+				unwritten = append(unwritten, fmt.Errorf("writing %s: %w", f.path, err))
+			}
 		}
 	}
-	e, added, err := planSettings(d, c)
-	if len(files)+len(added) > 0 {
+	if !isRecorded {
 		in.Added = slices.Compact(slices.Sorted(slices.Values(append(in.Added, added...))))
-		files = append(files, plannedFile{d.installedFile(), append(encodeJSON(in), '\n')})
+		err = write(d.installedFile(), append(encodeJSON(in), '\n'))
 	}
 	if err == nil && e.isChanged() {
-		files = append(files, plannedFile{d.settingsFile(), e.text})
-	}
-	return files, err
-}
-
-// writeFiles plans these files, and writes them.
-func writeFiles(d dirs, c *configuration, kept []keptFile, in *installation) error {
-	files, err := planFiles(d, c, kept, in)
-	for _, f := range files {
-		if err == nil {
-			err = os.MkdirAll(filepath.Dir(f.path), 0o700)
-		}
-		if err == nil {
-			err = replaceFile(f.path, f.text, true)
+		if err = write(d.settingsFile(), e.text); err != nil {
+			err = lacking(d.settingsFile(), err)
 		}
 	}
-	return err
+	return written, unwritten, err
 }
 
 // An installation is the record (.ccc-installed.json) of what launches have written for the user.

@@ -136,10 +136,16 @@ func configFor(reviewSeconds int) *configuration {
 	return &configuration{Supervisor: supervisorConfig{TimeoutSeconds: reviewSeconds}}
 }
 
+// write writes what a launch adds, and returns why some of it could not be.
+func write(d dirs, c *configuration, kept []keptFile, in *installation) error {
+	_, unwritten, err := writeFiles(d, c, kept, in)
+	return errors.Join(append(unwritten, err)...)
+}
+
 // installHooks does what a launch does to settings.json.
 func installHooks(d dirs, reviewSeconds int) error {
 	d.self = "/bin/ccc"
-	return withUserFiles(d, func(in *installation) error { return writeFiles(d, configFor(reviewSeconds), nil, in) })
+	return withUserFiles(d, func(in *installation) error { return write(d, configFor(reviewSeconds), nil, in) })
 }
 
 // withHooks returns what a launch makes of a settings.json.
@@ -384,7 +390,7 @@ func TestSettingsLinkInLinkedDirectory(t *testing.T) {
 // keepFile does what a launch does to a file that the user may edit.
 func keepFile(d dirs, path, text string) error {
 	kept := []keptFile{{path, words{text, text}}}
-	return withUserFiles(d, func(in *installation) error { return writeFiles(d, configFor(540), kept, in) })
+	return withUserFiles(d, func(in *installation) error { return write(d, configFor(540), kept, in) })
 }
 
 // A file that ccc made follows a newer ccc until the user touches it.
@@ -744,7 +750,7 @@ func TestSettingsSource(t *testing.T) {
 // The record of what launches have written is whole or empty, and no file of ccc's is made for a launch that adds nothing.
 func TestInstalledRecord(t *testing.T) {
 	d := dirs{claude: filepath.Join(t.TempDir(), "claude"), self: "/bin/ccc"}
-	check(t, withUserFiles(d, func(in *installation) error { return writeFiles(d, configFor(540), nil, in) }))
+	check(t, withUserFiles(d, func(in *installation) error { return write(d, configFor(540), nil, in) }))
 	for path, want := range map[string]os.FileMode{d.claude: 0o700, d.lockFile(): 0o600, d.installedFile(): 0o600} {
 		info, err := os.Stat(path)
 		check(t, err)
@@ -786,13 +792,13 @@ func TestInstalledRecord(t *testing.T) {
 	c := configFor(540)
 	check(t, os.Remove(d.settingsFile()))
 	in := &installation{Files: map[string]string{}, Added: []string{"x", disableKey}}
-	check(t, writeFiles(d, c, nil, in))
+	check(t, write(d, c, nil, in))
 	expectEqual(t, "recorded", in.Added, []string{managedOnlyKey, disableKey, "x"})
 	again, err := readInstallation(d)
 	check(t, err)
 	expectEqual(t, "in the file", again.Added, in.Added)
 	check(t, os.WriteFile(d.settingsFile(), []byte("["), 0o600))
-	if err := writeFiles(d, c, nil, in); err == nil {
+	if err := write(d, c, nil, in); err == nil {
 		t.Error("settings that are no JSON are told by nobody")
 	}
 }
@@ -849,7 +855,7 @@ func TestInstalledRemoved(t *testing.T) {
 	f := keptFile{path: filepath.Join(d.claude, "commands", "file"), text: text}
 	in := &installation{Files: map[string]string{}}
 	check(t, os.MkdirAll(filepath.Join(temporaryOf(f.path), "x"), 0o700))
-	keep := func() error { return writeFiles(d, configFor(540), []keptFile{f}, in) }
+	keep := func() error { return write(d, configFor(540), []keptFile{f}, in) }
 	_, unrecorded := os.Stat(d.installedFile())
 	if err := keep(); err == nil || unrecorded == nil {
 		t.Errorf("what can't be written: %v, recorded %v", err, unrecorded == nil)

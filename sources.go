@@ -59,7 +59,8 @@ func readSources(d dirs, args []string) (s sources) {
 		s.argument.name = argumentSource
 	}
 	more, _ := filepath.Glob(strings.TrimSuffix(managedSettings, ".json") + ".d/*.json")
-	for _, path := range append([]string{managedSettings}, more...) {
+	served := filepath.Join(d.claude, "remote-settings.json") // by the organization's server (2.1.332)
+	for _, path := range append([]string{managedSettings, served}, more...) {
 		s.managed = append(s.managed, readSource(path))
 	}
 	return s
@@ -174,8 +175,9 @@ const (
 )
 
 // conflict returns why no claude with these settings and environment may run against p, which may be nil: a
-// variable is missing; settings override p's, or hold what is the user's and would be sent to it; p has a URL
-// and no token, so that the user's login would be sent. without is how to do without p. No value is shown.
+// variable is missing; p has a URL and no token, so that the user's login would be sent; settings override
+// p's variables, or hold what is the user's and would be sent to p. without is how to do without p. No value
+// is shown.
 func (s sources) conflict(d dirs, env []string, p *provider, without string) error {
 	if p == nil {
 		return nil
@@ -184,14 +186,13 @@ func (s sources) conflict(d dirs, env []string, p *provider, without string) err
 	if err != nil {
 		return err
 	}
-	list, hasURL := s.inOrder(), values[urlVariable] != ""
+	hasURL := values[urlVariable] != ""
 	if hasURL && !namesToken(values) {
-		err := fmt.Errorf("providers.%s.env has no %s", p.name, tokenVariable)
-		list = append(list, source{name: d.configFile(), err: err})
+		const format = "provider %s has no %s, so Claude Code could send it your own login"
+		err := fmt.Errorf(format, p.name, tokenVariable)
+		return withHint(err, without+", or add it to providers."+p.name+".env:\n"+editHint(d.configFile()))
 	}
-	faults, files := "", ""
-	for _, in := range list {
-		var keys []string
+	faults, files := s.listed(func(in source) (keys []string) {
 		if in.err != nil {
 			keys = append(keys, in.err.Error())
 		}
@@ -208,22 +209,36 @@ func (s sources) conflict(d dirs, env []string, p *provider, without string) err
 		if hasURL && in.name == s.account.name && in.at(primaryKey).variable() != "" {
 			keys = append(keys, primaryKey)
 		}
-		if keys != nil {
-			faults += "\n     " + in.name + ": " + strings.Join(keys, ", ")
-			if in.name != argumentSource {
-				files += " " + shellQuote(in.name)
-			}
-		}
-	}
+		return keys
+	})
 	if faults == "" {
 		return nil
 	}
-	hint := without + ", or change that there"
-	if files != "" {
-		hint += ":\n${EDITOR:-vi}" + files
-	}
 	err = fmt.Errorf("settings override the provider %s, or send it what is yours:%s", p.name, faults)
-	return withHint(err, hint)
+	return withHint(err, without+", or change that there"+editFiles(files))
+}
+
+// listed returns what faults finds in each source, with its name on a line of its own, and the files.
+func (s sources) listed(faults func(in source) []string) (lines string, files []string) {
+	for _, in := range s.inOrder() {
+		found := faults(in)
+		if found == nil {
+			continue
+		}
+		lines += "\n     " + in.name + ": " + strings.Join(found, ", ")
+		if in.name != argumentSource {
+			files = append(files, shellQuote(in.name))
+		}
+	}
+	return lines, files
+}
+
+// editFiles is the end of a hint: the command that opens the files, "" for none.
+func editFiles(files []string) string {
+	if len(files) == 0 {
+		return ""
+	}
+	return ":\n${EDITOR:-vi} " + strings.Join(files, " ")
 }
 
 // namesToken reports whether a provider with these values gets a token, in the variable or in a header: only
@@ -253,7 +268,7 @@ func (p *provider) values(env []string) (map[string]string, error) {
 			continue
 		}
 		values[variable] = lookupEnv(env, name)
-		why, hint := "which is not set", "read -r "+name+"; export "+name
+		why, hint := "which is not set", "read -rs "+name+"; export "+name
 		isTheirs := session != "" && session != p.name && isAPIVariable(name)
 		if isTheirs {
 			why = "which a session of provider " + session + " does not have"

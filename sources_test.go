@@ -146,7 +146,7 @@ func TestProviderWithoutToken(t *testing.T) {
 			}
 			_, got := box.plan(args...)
 			if got.code != map[bool]int{true: 1}[isRefused] || isRefused && !strings.Contains(got.stderr,
-				box.home+"/.claude/ccc.json: providers.a.env has no ANTHROPIC_AUTH_TOKEN\n     leave ") {
+				"provider a has no ANTHROPIC_AUTH_TOKEN, so Claude Code could send it your own login\n     leave ") {
 				t.Errorf("%s, %q: got %+v", env, args, got)
 			}
 			expectEqual(t, "the files", box.files(), []string{".claude/ccc.json"})
@@ -394,10 +394,10 @@ func TestProviderOwnThings(t *testing.T) {
 		{name: "helper_on_the_command_line", provider: withToken, args: []string{"--settings", `{"apiKeyHelper":"echo x"}`}, names: "--settings: apiKeyHelper"},
 		{name: "key_on_the_command_line", provider: withToken, args: []string{`--settings={"env":{"ANTHROPIC_API_KEY":"mine"}}`}, names: "--settings: env.ANTHROPIC_API_KEY"},
 		{name: "harmless_settings", provider: withToken, args: []string{"--settings", `{"model":"opus"}`}},
-		{name: "key_beside_a_login", provider: withKey, login: true, names: "ccc.json: providers.x.env has no ANTHROPIC_AUTH_TOKEN"},
-		{name: "key_beside_a_console_login", provider: withKey, file: ".claude.json", content: `{"primaryApiKey":"mine"}`, names: "primaryApiKey"},
+		{name: "key_beside_a_login", provider: withKey, login: true, names: "provider x has no ANTHROPIC_AUTH_TOKEN, so Claude Code could send it your own login\n     leave the provider's name out, or add it to providers.x.env:\n     ${EDITOR:-vi} "},
+		{name: "key_beside_a_console_login", provider: withKey, file: ".claude.json", content: `{"primaryApiKey":"mine"}`, names: "provider x has no ANTHROPIC_AUTH_TOKEN"},
 		{name: "token_beside_a_console_login", provider: withToken, file: ".claude.json", content: `{"primaryApiKey":"mine"}`, names: "primaryApiKey"},
-		{name: "key_printed", provider: withKey, args: []string{"-p"}, names: "ccc.json: providers.x.env has no ANTHROPIC_AUTH_TOKEN"},
+		{name: "key_printed", provider: withKey, args: []string{"-p"}, names: "provider x has no ANTHROPIC_AUTH_TOKEN, so Claude Code could send it your own login\n     leave the provider's name out, or add it to providers.x.env:\n     ${EDITOR:-vi} "},
 		{name: "model_beside_a_login", provider: withModel, login: true},
 	}
 	for _, test := range tests {
@@ -521,7 +521,7 @@ func TestProviderEnvironments(t *testing.T) {
 	check(t, err)
 	expectIs(t, "the values", fmt.Sprint(values), "map[A:2 C: D:d]")
 	_, err = (&provider{name: "a", Env: map[string]string{"A": "${B}"}}).values([]string{"A=1", "B="})
-	expectIs(t, "what is missing", fmt.Sprint(err), "providers.a.env.A of ccc.json is ${B}, which is not set\n     read -r B; export B")
+	expectIs(t, "what is missing", fmt.Sprint(err), "providers.a.env.A of ccc.json is ${B}, which is not set\n     read -rs B; export B")
 }
 
 // What pays for a session.
@@ -598,7 +598,7 @@ func TestProviderConflictsNamed(t *testing.T) {
 		overrides+"\n     --settings: apiKeyHelper\n     go without it, or change that there")
 	unset := &provider{name: "a", Env: map[string]string{"A": "${NO_SUCH}"}}
 	expectIs(t, "a variable that is not set", conflicts(unset, one("d", helperKey, "x")),
-		"1 providers.a.env.A of ccc.json is ${NO_SUCH}, which is not set\n     read -r NO_SUCH; export NO_SUCH")
+		"1 providers.a.env.A of ccc.json is ${NO_SUCH}, which is not set\n     read -rs NO_SUCH; export NO_SUCH")
 }
 
 // Of what settings say the last source counts, then the environment; .claude.json lies beside the directory, or in one that a variable names.

@@ -35,6 +35,19 @@ func (d stateDir) lockFile() string        { return d.file("state.lock") }
 func (d stateDir) trialDir() string             { return d.file("trial") }
 func (d stateDir) trialFile(name string) string { return d.file("trial-" + name) }
 
+// newestLaunch returns the token of the newest supervised launch that went ahead, "" before the first.
+func (d stateDir) newestLaunch() string {
+	token, _ := os.ReadFile(d.file(newestLaunchName))
+	return string(token)
+}
+
+// noteLaunch makes the launch with that token the newest.
+func (d stateDir) noteLaunch(token string) error {
+	return os.WriteFile(d.file(newestLaunchName), []byte(token), 0o600)
+}
+
+const newestLaunchName = "launch-newest"
+
 func (s sessionFiles) file(suffix string) string { return s.dir.file("supervisor-" + s.id + suffix) }
 func (s sessionFiles) stateFile() string         { return s.file(".json") }
 func (s sessionFiles) outputFile() string        { return s.file("-output.jsonl") }

@@ -72,26 +72,12 @@ var (
 
 // The launch.
 var (
-	announcement = words{ // state directory, log, output
-		`Supervisor mode enabled
-[Supervisor Mode] 日志文件:
-  状态目录：%s
-  Hook 日志：%s
-  审查输出：%s
-`,
-		`Supervisor mode enabled
-[Supervisor Mode] Log files:
-  State directory: %s
-  Hook log: %s
-  Reviewer's output: %s
-`}
-	// The last line of it, from two texts.
-	announcedOn = words{"本会话受监督，Agent 每次停下都要先经过审查。",
-		"This session is supervised: each stop is reviewed. "}
-	announcedObserve = words{"本会话被旁观（observe）：Agent 每次停下都会审查，但不退回。",
-		"This session is observed: each stop is judged, nothing is sent back. "}
-	announcedLog     = words{"看审查过程：ccc log -f", "To watch: ccc log -f"}
-	announcedVerdict = words{"afterwards: ccc verdict（结束后看判定）", "afterwards: ccc verdict"}
+	// The state directory, then names in it: the log's, the output's. All of it takes four lines at 80 columns.
+	announcement = words{
+		"Supervisor mode enabled\n[Supervisor Mode] 日志文件：%s\n  %s、%s\n",
+		"Supervisor mode enabled\n[Supervisor Mode] Log files: %s\n  %s, %s\n"}
+	announcedLog     = words{"实时查看：ccc log -f", "To watch: ccc log -f"}
+	announcedVerdict = words{"结束后看判定：ccc verdict", "afterwards: ccc verdict"}
 	tryingHooks      = words{"正在等 claude 试运行 hook……", "waiting for claude, which tries the hooks..."}
 )
 
@@ -339,6 +325,9 @@ var (
 		"[SUPERVISOR] Reviewing session %s (%s, %s): %s\nTo watch it elsewhere: ccc log -f %s"}
 	otherProvider = words{"也可以让 ccc.json 里的某个提供商来审：ccc review --provider NAME",
 		"A provider of ccc.json can do it, too: ccc review --provider NAME"}
+	providersLogin = words{ // its name
+		"%s 没有接受密钥：请检查 ccc.json 里 providers.%[1]s 的 ANTHROPIC_AUTH_TOKEN 和 ANTHROPIC_BASE_URL",
+		"%s did not accept the key: check ANTHROPIC_AUTH_TOKEN and ANTHROPIC_BASE_URL of providers.%[1]s in ccc.json"}
 	alreadyReviewing = words{"这个会话正在审查，等它结束再来", "this session is being reviewed right now: wait for the end"}
 	stillWorking     = words{"Agent 还在工作：审查的是它到目前为止的状态",
 		"The agent is still working: what there is so far is reviewed"}

@@ -27,18 +27,23 @@ var (
 	trialPatience = 60 * time.Second
 )
 
-// startClaude replaces ccc by claude; it returns only with an error. It plans the launch before it writes: a
-// launch that is refused leaves every file as it was.
+// startClaude replaces ccc by claude; it returns only with an error. It plans the launch before it writes, and
+// takes back what it has written if claude does not run the hooks: a launch that is refused leaves every file
+// as it was.
 func startClaude(c *invocation, d dirs) error {
 	l, err := &launch{dirs: d, config: c.config}, c.configErr
 	if err == nil {
 		err = l.plan(c.operands)
 	}
 	if err == nil && l.supervisor {
-		err = l.write()
-	}
-	if err == nil && l.supervisor {
-		err = l.tryHooks()
+		for _, step := range []func() error{l.write, l.tryHooks, l.goAhead} {
+			if err == nil {
+				err = step()
+			}
+		}
+		if err != nil {
+			l.takeBack()
+		}
 	}
 	if err != nil {
 		return err
@@ -51,17 +56,71 @@ func startClaude(c *invocation, d dirs) error {
 // write writes the files that a supervised launch needs.
 func (l *launch) write() error {
 	d := l.dirs
-	err := d.state.create()
-	if err == nil {
-		err = d.state.sweep() // before the log is there: it may put that aside
+	for _, path := range []string{d.lockFile(), d.ccc, filepath.Dir(d.commandFile()), d.state.trialDir()} {
+		l.made = append(l.made, missing(path)...)
 	}
+	return withUserFiles(d, func(in *installation) (err error) {
+		if err := d.state.create(); err != nil {
+			return fmt.Errorf("preparing the state directory: %w", err)
+		}
+		l.newest = d.state.newestLaunch()
+		l.written, l.unwritten, err = writeFiles(d, l.config, l.files(), in)
+		return err
+	})
+}
+
+// goAhead notes that this launch relies on the hooks, which are still there, and prepares the state directory.
+func (l *launch) goAhead() error {
+	d := l.dirs
+	err := withUserFiles(d, func(*installation) error {
+		return cmp.Or(l.checkWritten(), d.state.noteLaunch(lookupEnv(l.env, launchVariable)))
+	})
+	if err != nil {
+		return err
+	}
+	err = d.state.sweep() // before the log is there: it may put that aside
 	if err == nil {
 		err = appendFile(d.state.logFile(), nil) // `tail -f` works at once
 	}
 	if err != nil {
 		return fmt.Errorf("preparing the state directory: %w", err)
 	}
-	return withUserFiles(d, func(in *installation) error { return writeFiles(d, l.config, l.files(), in) })
+	return nil
+}
+
+// checkWritten returns an error if another program has taken out what a launch adds to settings.json.
+func (l *launch) checkWritten() error {
+	path := l.dirs.settingsFile()
+	e, _, err := planSettings(l.dirs, l.config)
+	if err == nil && e.isChanged() {
+		const format = "as the hooks were tried, ccc's part went out of %s, so nothing would be reviewed"
+		err = withHint(fmt.Errorf(format, path),
+			"a hook or a program of yours puts an older copy back; take it out:\n"+editHint(path))
+	}
+	return err
+}
+
+// takeBack leaves each file as it was before the launch, and nothing that the launch has made. It takes
+// nothing back if another launch has gone ahead since: that relies on the hooks.
+func (l *launch) takeBack() {
+	unlock, err := lockFile(l.dirs.lockFile())
+	if err != nil { // without it nothing was written
+		return
+	}
+	defer unlock()
+	own := lookupEnv(l.env, launchVariable)
+	if newest := l.dirs.state.newestLaunch(); newest != l.newest && newest != own {
+		return
+	}
+	for _, f := range slices.Backward(l.written) {
+		if err := f.takeBack(); err != nil {
+			fmt.Fprintln(os.Stderr, "ccc: warning: taking back what was written:", printable(err.Error()))
+		}
+	}
+	deepestFirst := func(a, b string) int { return len(b) - len(a) }
+	for _, path := range slices.SortedFunc(slices.Values(l.made), deepestFirst) {
+		_ = os.Remove(path) // refused of a directory in which something of somebody else's is now
+	}
 }
 
 // announce prints what the user should know to stderr.
@@ -71,16 +130,18 @@ func (l *launch) announce() {
 		fmt.Fprintln(os.Stderr, "ccc: warning:", printable(err.Error()))
 	}
 	if l.supervisor {
-		state := l.dirs.state
-		how, next := announcedOn, announcedLog
-		if l.config.Supervisor.Observe {
-			how = announcedObserve
+		for _, err := range append(l.unwritten, l.doubled()) {
+			if err != nil {
+				fmt.Fprintln(os.Stderr, "ccc: warning:", printable(err.Error()))
+			}
 		}
+		state, next := l.dirs.state, announcedLog
 		if givenFlag(l.args, "-p", "--print") != "" { // nothing is shown at its end
 			next = announcedVerdict
 		}
-		output := state.session("<session>").outputFile()
-		fmt.Fprintln(os.Stderr, say(announcement, state, state.logFile(), output)+say(how)+say(next))
+		log, output := state.logFile(), state.session("<session>").outputFile()
+		places := say(announcement, state, filepath.Base(log), filepath.Base(output))
+		fmt.Fprintln(os.Stderr, places+say(next))
 		fmt.Fprint(os.Stderr, l.config.englishOffer(l.dirs))
 	}
 }
@@ -139,34 +200,54 @@ func (l *launch) tryOnce(ctx context.Context) error {
 	if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, context.DeadlineExceeded) {
 		return cause
 	}
-	if _, missing := os.Stat(answer); missing == nil {
-		e, _, err := planSettings(l.dirs, l.config)
-		if path := l.dirs.settingsFile(); err == nil && e.isChanged() {
-			const format = "as the hooks were tried, ccc's part went out of %s, so nothing would be reviewed"
-			err = withHint(fmt.Errorf(format, path),
-				"a hook or a program of yours puts an older copy back; take it out:\n"+editHint(path))
-		}
-		return err
+	if _, unanswered := os.Stat(answer); unanswered == nil {
+		return l.checkWritten()
+	}
+	if ctx.Err() != nil {
+		const format = "claude has not run the hooks within %.0f s; try again, or start it once by itself"
+		return withHint(fmt.Errorf(format, trialPatience.Seconds()), "claude")
 	}
 	// Outside the project a version manager's shim runs another version, or none.
 	if there, said, _ := l.askVersion(dir); there != l.version {
 		return caution{fmt.Errorf("in %s, %s", dir, said)}
 	}
+	const muted = "claude was tried and ran no hooks, so nothing would be reviewed"
+	if mutes, hint := l.mutes(); mutes != "" {
+		return withHint(fmt.Errorf("%s. This mutes them:%s", muted, mutes), hint)
+	}
 	said := complaints.line()
-	switch {
-	case ctx.Err() != nil:
-		said += fmt.Sprintf(" (it had not ended after %v)", trialPatience)
-	case err != nil: // else the output is that of /cost
+	if err != nil { // else the output is that of /cost
 		said = cmp.Or(said, output.line()) + " (" + err.Error() + ")"
 	}
-	const format = "claude was tried and ran no hooks, so nothing would be reviewed; it said: %s"
-	return withHint(fmt.Errorf(format, cmp.Or(strings.TrimSpace(said), "nothing")), "claude doctor")
+	return withHint(fmt.Errorf("%s; it said: %s", muted, cmp.Or(strings.TrimSpace(said), "nothing")), "claude doctor")
 }
 
 // trialCall begins claude's arguments in a trial. /cost, with which trialCommand ends them, is a local
 // command and asks no API; before it the SessionStart hooks of the user's settings run, and neither Setup
 // hooks nor MCP servers (2.1.280, 2.1.332). An unknown command would go to the model.
 var trialCall = []string{"-p", "--strict-mcp-config", "--setting-sources", "user", "--no-session-persistence"}
+
+// hooklessFlags are those of claude with which it runs no hooks (2.1.332).
+var hooklessFlags = []string{"--bare", "--safe-mode", "--restricted"}
+
+// mutes returns what keeps claude from running the hooks as far as that can be read, each on a line of its own:
+// keys of settings with their files, and flags; and what to do. It is "" if there is nothing.
+func (l *launch) mutes() (lines, hint string) {
+	lines, files := l.sources.listed(func(in source) (keys []string) {
+		for _, key := range mutingKeys {
+			if in.at(key).raw == "true" {
+				keys = append(keys, key)
+			}
+		}
+		return keys
+	})
+	for _, flag := range hooklessFlags {
+		if givenFlag(l.args, flag) != "" {
+			lines += "\n     " + flag
+		}
+	}
+	return lines, "take that out" + editFiles(files)
+}
 
 // trialCommand returns claude's arguments: those of trialCall, and of the session those that decide whether
 // hooks run.
@@ -178,7 +259,7 @@ func (l *launch) trialCommand() []string {
 		}
 		command = append(command, argumentSource, settings)
 	}
-	for _, hookless := range []string{"--bare", "--safe-mode", "--restricted"} { // flags of 2.1.332
+	for _, hookless := range hooklessFlags {
 		if givenFlag(l.args, hookless) != "" {
 			command = append(command, hookless)
 		}

@@ -121,38 +121,27 @@ func TestTrialRefused(t *testing.T) {
 	})
 }
 
-// Where claude runs no hooks the launch says what claude said, whatever the cause, and what claude has for it.
+// Where claude runs no hooks the launch names what mutes them; else it says what claude said, and what claude has for it.
 func TestTrialCause(t *testing.T) {
 	t.Parallel()
-	const effect = "claude was tried and ran no hooks, so nothing would be reviewed; it said: "
-	const doctor = "\n     claude doctor\n"
+	const effect = "ccc: claude was tried and ran no hooks, so nothing would be reviewed"
+	const said, mutes, doctor = "; it said: ", ". This mutes them:\n     ", "\n     claude doctor\n"
 	for name, test := range map[string]struct{ script, args, settings, said string }{
-		"it complains":         {"echo cost; printf 'These settings\\n  did not load\\n' >&2", "", "{}", "These settings did not load"},
-		"it fails":             {"echo out; echo 'unknown option' >&2; exit 3", "", "{}", "unknown option (exit status 3)"},
-		"it fails on stdout":   {"echo out; exit 1", "", "{}", "out (exit status 1)"},
-		"it says nothing":      {"echo cost", "", "{}", "nothing"},
-		"it does not end":      {"exec sleep 60", "", "{}", "(it had not ended after 1s)"},
-		"a flag":               {"exec " + fakeClaude() + ` "$@"`, "--bare", "{}", "nothing"},
-		"the user's settings":  {"exec " + fakeClaude() + ` "$@"`, "", `{"disableAllHooks":true}`, "nothing"},
-		"settings of the call": {"exec " + fakeClaude() + ` "$@"`, `--settings={"disableAllHooks":true}`, "{}", "nothing"},
+		"it complains":         {"echo cost; printf 'These settings\\n  did not load\\n' >&2", "", "{}", said + "These settings did not load" + doctor},
+		"it fails":             {"echo out; echo 'unknown option' >&2; exit 3", "", "{}", said + "unknown option (exit status 3)" + doctor},
+		"it fails on stdout":   {"echo out; exit 1", "", "{}", said + "out (exit status 1)" + doctor},
+		"it says nothing":      {"echo cost", "", "{}", said + "nothing" + doctor},
+		"a flag":               {"exec " + fakeClaude() + ` "$@"`, "--bare", "{}", mutes + "--bare\n     take that out\n"},
+		"the user's settings":  {"exec " + fakeClaude() + ` "$@"`, "", `{"disableAllHooks":true}`, mutes + "HOME/.claude/settings.json: disableAllHooks\n     take that out:\n     ${EDITOR:-vi} HOME/.claude/settings.json\n"},
+		"settings of the call": {"exec " + fakeClaude() + ` "$@"`, `--settings={"disableAllHooks":true}`, "{}", mutes + "--settings: disableAllHooks\n     take that out\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			box := newFakeBox(t)
 			box.claudeIs(mute(test.script))
-			if name == "it does not end" {
-				box.vars = append(box.vars, testPatienceVariable+"=1s")
-			}
 			box.setSettings(test.settings)
 			got := box.supervise(strings.Fields(test.args)...)
-			if got.code != 1 || got.stdout != "" || !strings.Contains(got.stderr, effect+test.said+doctor) ||
-				strings.Contains(got.stderr, "enabled") {
+			if got.code != 1 || got.stdout != "" || got.stderr != effect+strings.ReplaceAll(test.said, "HOME", box.home) {
 				t.Errorf("%+v", got)
-			}
-			if strings.Count(box.settings(), "supervisor-hook") != 4 { // what was written stays
-				t.Errorf("settings.json: %s", box.settings())
-			}
-			for _, m := range jsonOf(t, test.settings).members {
-				expectIs(t, m.key, jsonOf(t, box.settings()).at(m.key).raw, m.value.raw)
 			}
 			expectIs(t, "whether it is remembered", len(box.answers()), 0)
 		})
@@ -489,7 +478,7 @@ func TestTrialUnwritable(t *testing.T) {
 			_, unmade := os.Stat(state)
 			expectIs(t, "whether anything was written", unmade == nil, change == nil)
 			check(t, os.Chmod(filepath.Join(box.home, "store"), 0o700))
-			refused := "ccc: adding ccc's part to " + box.home + "/.claude/settings.json: "
+			refused := "ccc: " + box.home + "/.claude/settings.json lacks something of ccc's, and can't be replaced: permission denied\n"
 			expectIs(t, "the exit code", got.code, map[bool]int{false: 1}[change == nil])
 			expectIs(t, "whether it says why", strings.Contains(got.stderr, refused), change != nil)
 			expectIs(t, "whether it was reviewed", box.calls("reviewer") > 0, change == nil)
@@ -530,4 +519,134 @@ func TestTrialDisowns(t *testing.T) {
 	if claude == "" || parent == "" || claude == parent {
 		t.Errorf("claude is %q, and the parent of what it left %q", claude, parent)
 	}
+}
+
+// A launch that is refused leaves nothing that it has made, and each file byte for byte as it was; what another program has
+// changed meanwhile stays.
+func TestTrialTakesBack(t *testing.T) {
+	t.Parallel()
+	users := map[string]string{
+		".claude/settings.json":          "\n{ \"hooks\" : {\"Stop\":[ ]} , \"model\":\"m\"}",
+		".claude/SUPERVISOR.md":          defaultPrompt.en,
+		".claude/commands/supervisor.md": commandFile.en,
+		".claude/commands/mine.md":       "mine",
+		".claude/.ccc-installed.json":    `{"files":{},"added":[]}`,
+	}
+	for name, test := range map[string]struct {
+		script string
+		files  map[string]string
+	}{
+		"a first launch":          {"", nil},
+		"files of the user's":     {"", users},
+		"blank settings":          {"", map[string]string{".claude/settings.json": " \n"}},
+		"it is ended by a signal": {`kill -INT $PPID; exec sleep 60`, users},
+	} {
+		t.Run(name, func(t *testing.T) {
+			box := newFakeBox(t)
+			box.claudeIs(mute(test.script))
+			for path, text := range test.files {
+				box.write(path, 0o640, text)
+			}
+			box.link("elsewhere/settings.json", "dangling")
+			before := box.tree()
+			got := box.supervise()
+			if got.code == 0 || strings.Contains(got.stderr, "enabled") || strings.Contains(got.stderr, "warning") {
+				t.Errorf("%+v", got)
+			}
+			expectIs(t, "what is in the home", box.tree(), before)
+		})
+	}
+	t.Run("another program changes them", func(t *testing.T) {
+		box := newFakeBox(t)
+		box.claudeIs(mute(`cd ~/.claude; echo mine >>SUPERVISOR.md; echo mine >commands/mine.md; sed -i s/false/true/ settings.json`))
+		expectIs(t, "changed meanwhile: the exit code", box.supervise().code, 1)
+		expectEqual(t, "changed meanwhile: what stays", box.files(),
+			[]string{".claude/SUPERVISOR.md", ".claude/commands/mine.md", ".claude/settings.json"})
+	})
+}
+
+// tree is what lies under the home: each name with its mode, and its bytes or where it leads.
+func (box *sandbox) tree() (all string) {
+	check(box.t, filepath.Walk(box.home, func(path string, info os.FileInfo, err error) error {
+		text, _ := os.ReadFile(path)
+		link, _ := os.Readlink(path)
+		all += fmt.Sprintf("%s %v %s%q\n", strings.TrimPrefix(path, box.home), info.Mode(), link, text)
+		return err
+	}))
+	return all
+}
+
+// A refused launch leaves the hooks to another launch that relies on them: two terminals at once, of which the first has
+// written them, and waits for its trial while the second goes ahead.
+func TestTrialOfTwo(t *testing.T) {
+	box := newFakeBox(t)
+	box.claudeIs(`case $* in */cost) [ -z "$HELD" ] || { >"$HOME/held"; until [ -f "$HOME/go" ]; do sleep 0.05; done; exit; } ;; esac
+exec ` + fakeClaude() + ` "$@"`)
+	first := *box
+	first.vars = append(slices.Clone(box.vars), "HELD=1")
+	refused := make(chan commandResult, 1)
+	go func() { refused <- first.supervise() }()
+	box.run(30*time.Second, "", "sh", "-c", `until [ -f "$HOME/held" ]; do sleep 0.05; done`)
+	box.turns(`sh >"$HOME/go"; until [ -f "$HOME/refused" ]; do sleep 0.05; done` + "\nDone.\n")
+	second := make(chan commandResult, 1)
+	go func() { second <- box.supervise() }()
+	got := <-refused
+	box.write("refused", 0o600, "")
+	expectIs(t, "the first: "+got.stderr, got.code, 1)
+	expectIs(t, "the second", (<-second).code, 0)
+	expectEqual(t, "its verdicts", box.timelineVerdicts(), []verdict{verdictAllow})
+	expectIs(t, "the hooks", strings.Count(box.settings(), "supervisor-hook"), 4)
+}
+
+// A trial that is not over in time is late, whatever else there is; nobody says that claude runs no hooks.
+func TestTrialLate(t *testing.T) {
+	box := newFakeBox(t)
+	box.claudeIs(mute("exec sleep 60"))
+	box.vars = append(box.vars, testPatienceVariable+"=1s")
+	got := box.supervise()
+	expectEnd(t, "a launch", got, 1, "", "ccc: claude has not run the hooks within 1 s; try again, or start it once by itself\n     claude\n")
+	expectNotIn(t, "stderr", got.stderr, "ran no hooks", "doctor")
+}
+
+// A settings.json that is a mount of its own can't be replaced: launch and doctor say so before anything is written, and
+// with the guide's entries in it, in whichever language, the launch goes ahead. A command file that can't be written is
+// told once.
+func TestTrialFixed(t *testing.T) {
+	box := newFakeBox(t)
+	box.vars = append(box.vars, "COLUMNS=1000")
+	if box.run(10*time.Second, "", "unshare", "-rm", "true").code != 0 {
+		t.Skip("no mounts can be made here")
+	}
+	settings := filepath.Join(box.home, ".claude/settings.json")
+	within := func(command string) commandResult { // with the mounts
+		const mounts = `mount --bind "$1" "$1" && mount --bind ~/store ~/store && mount -o remount,bind,ro ~/store && exec `
+		return box.run(60*time.Second, "", "unshare", "-rm", "sh", "-c", mounts+command, "sh", settings)
+	}
+	box.write("store/other.md", 0o600, "mine")
+	box.write(".claude/settings.json", 0o600, "{}")
+	box.link("../store", ".claude/commands")
+	before := box.tree()
+	const lacks = "settings.json lacks something of ccc's, and can't be replaced: device or resource busy (it is a mount of its own)\n"
+	const guide = `"My settings.json is made by a program, or is read-only":` + "\n"
+	expectEnd(t, "a launch", within("ccc --supervisor -p hi"), 1, "", lacks+"     it needs the entries that the guide has under "+guide)
+	doctor := within("ccc doctor")
+	expectIs(t, "doctor's exit code", doctor.code, 1)
+	expectIn(t, "doctor", doctor.stdout, "problem  hooks: "+settings[:len(settings)-len("settings.json")]+lacks, guide)
+	expectIs(t, "what is in the home", box.tree(), before)
+	box.prepare()
+	text := box.settings()
+	for _, message := range []words{reviewing, reviewingQuestion} {
+		text = strings.Replace(text, message.zh, message.en, 1)
+	}
+	box.write(".claude/settings.json", 0o600, text)
+	check(t, os.Remove(filepath.Join(box.home, ".claude/.ccc-installed.json")))
+	check(t, os.Remove(filepath.Join(box.home, "store/supervisor.md")))
+	for _, told := range []int{1, 0} {
+		got := within("ccc --supervisor -p hi")
+		expectIs(t, "with the entries: "+got.stderr, got.code, 0)
+		expectCounts(t, "stderr", got.stderr, map[string]int{"enabled": 1, "warning": told,
+			"warning: writing " + box.home + "/.claude/commands/supervisor.md: ": told, "read-only file system": told})
+	}
+	expectIs(t, "settings.json", box.settings(), text)
+	expectIn(t, "doctor", within("ccc doctor").stdout, "warning  hooks: without "+box.home+"/.claude/commands/supervisor.md Claude Code does not know /supervisor\n")
 }

@@ -319,8 +319,6 @@ func onLoopback(port int, do func(fd int, address syscall.Sockaddr) error) (fd i
 	return fd, do(fd, &syscall.SockaddrInet4{Port: port, Addr: [4]byte{127, 0, 0, 1}})
 }
 
-const mayEnter, mayWrite, mayRead = 1, 2, 4 // for access(2)
-
 // findPlaces finds the project and what else the command may write to: its git data, which may be elsewhere,
 // HOME, the temporary directories, and each directory that a variable names and the user may write to, unless
 // it holds the project or HOME.

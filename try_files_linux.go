@@ -219,19 +219,6 @@ func showDev() error {
 	return errors.Join(err, restrict(dev, closedMount&^syscall.MS_NODEV))
 }
 
-// mountPoints returns where the host has something mounted, what holds another first.
-func mountPoints() (paths []string, err error) {
-	text, err := os.ReadFile("/proc/self/mountinfo")
-	unescape := strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\043`, "#", `\134`, `\`)
-	for line := range strings.Lines(string(text)) {
-		if fields := strings.Fields(line); len(fields) > 4 {
-			paths = append(paths, unescape.Replace(fields[4]))
-		}
-	}
-	slices.Sort(paths)
-	return paths, err
-}
-
 func mount(source, target, kind string, flags uintptr, options string) error {
 	if err := syscall.Mount(source, target, kind, flags, options); err != nil {
 		return &os.PathError{Op: strings.TrimSpace("mounting " + kind), Path: target, Err: err}
