@@ -7,11 +7,11 @@ package main
 import (
 	"bytes"
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -28,45 +28,58 @@ var reviewLookPatience, promptLookPatience = 5 * time.Second, time.Second
 // untrackedFiles of the others, or more than untrackedBytes in them, there is none.
 const largeFile, untrackedFiles, untrackedBytes = 10 << 20, 10_000, 100 << 20
 
-// A lookout runs git with an index of its own and the objects that ccc keeps of the working tree.
+// A lookout takes a look, and runs git with an index of its own and the objects that ccc keeps of the working
+// tree.
 type lookout struct {
 	gitRunner
-	scope     []string // the pathspec that leaves out ccc's state directory, where that is in the tree
+	seen      look     // what it has seen
+	scope     []string // the pathspec that leaves out ccc's state directory, if that is in the tree
+	add       []string // what git add is called with
 	untracked []string
+	isPartial bool               // git could not read a file
 	leftOut   map[words][]string // by what is said of them
 	end       func()             // must be called
 }
 
-// look takes a look at the working tree. isWhole also finds out in which submodules there are changes, and
-// what git can't read. A look that is killed leaves its copy of the index with the objects.
-func (p place) look(ctx context.Context, patience time.Duration, isWhole bool) (l look, o *lookout) {
-	g, end := gitIn(ctx, patience, p.tree, p.env)
-	o = &lookout{gitRunner: g, leftOut: map[words][]string{}}
-	l = look{tree: p.tree, begin: begin{Branch: p.branch(), Time: now()}}
-	l.Commit, _ = o.output("rev-parse", "-q", "--verify", "HEAD")
+// look takes a look at the working tree. What a killed one has left with the objects goes at a later one.
+func (p place) look() *lookout {
+	o := &lookout{gitRunner: gitIn(p.ctx, p.tree, p.env), leftOut: map[words][]string{}}
+	o.seen = look{tree: p.tree, begin: begin{Branch: p.branch(), Time: now()}}
+	if p.Repository == "" {
+		o.end = func() {}
+		return o
+	}
+	o.seen.Commit, _ = o.output("rev-parse", "-q", "--verify", "HEAD")
 	if state := resolved(string(p.dir)); inside(state, p.Top) && state != p.Top {
 		own, _ := filepath.Rel(p.Top, state)
 		o.scope = []string{"--", ":(top)", ":(top,exclude,literal)" + own}
 	}
 	_ = os.MkdirAll(p.objects(), 0o700)
+	left, _ := filepath.Glob(filepath.Join(p.objects(), "*/tmp_*"))
+	for _, path := range left {
+		if info, err := os.Lstat(path); err == nil && time.Since(info.ModTime()) > 2*reviewLookPatience {
+			_ = os.Remove(path)
+		}
+	}
 	dir, err := os.MkdirTemp(p.objects(), "look-")
-	o.end = func() { end(); _ = os.RemoveAll(dir) }
+	o.end = func() { _ = os.RemoveAll(dir) }
 	index := filepath.Join(dir, "index")
 	o.env = append(o.env, "GIT_INDEX_FILE="+index, "GIT_OBJECT_DIRECTORY="+p.objects(),
 		alternatesVariable+"="+alternate(filepath.Join(p.Repository, "objects")))
+	o.add = []string{"-c", "lfs.storage=" + dir} // else git-lfs keeps each look's files in the repository
 	if err == nil {
 		err = copyIndex(filepath.Join(p.gitDir(), "index"), index)
 	}
 	if err == nil {
-		err = o.stage(isWhole)
+		err = o.stage()
 	}
 	if err == nil {
-		l.Tree, err = o.output("write-tree", "--missing-ok")
+		o.seen.Tree, err = o.output("write-tree", "--missing-ok")
 	}
 	if err != nil {
-		l.Unseen = oneLine(err.Error())
+		o.seen.Unseen = oneLine(err.Error())
 	}
-	return l, o
+	return o
 }
 
 // alternatesVariable lists directories of objects that git reads, too; alternate is one of them.
@@ -92,11 +105,11 @@ func copyIndex(from, to string) error {
 
 // stage adds to the index what `git add -A` would, but for what a look leaves out. In two steps, so that what
 // git does not track is listed once.
-func (o *lookout) stage(isWhole bool) error {
+func (o *lookout) stage() error {
 	add := []string{"add", "-u", "--sparse", "--ignore-errors"}
-	err := o.run("", io.Discard, append(add, o.scope...)...)
-	isPartial := exitCode(err) == 1 // it could not read a file; where it can't be run, so can't the next
-	if err != nil && !isPartial {
+	err := o.run("", io.Discard, slices.Concat(o.add, add, o.scope)...)
+	o.isPartial = exitCode(err) == 1 // if it can't be run, neither can the next
+	if err != nil && !o.isPartial {
 		return err
 	}
 	others, err := o.lines(slices.Concat([]string{"ls-files", "--others", "--exclude-standard"}, o.scope)...)
@@ -124,19 +137,20 @@ func (o *lookout) stage(isWhole bool) error {
 	}
 	if len(o.untracked) > 0 {
 		add := []string{"update-index", "--add", "--remove", "--replace", "--stdin"}
-		err = o.run(strings.Join(o.untracked, "\n")+"\n", io.Discard, add...)
+		err = o.run(strings.Join(o.untracked, "\n")+"\n", io.Discard, slices.Concat(o.add, add)...)
 	}
-	_, none := os.Stat(filepath.Join(o.tree.Top, ".gitmodules")) // asking costs a fifth of a look
-	if err != nil || !isWhole || !isPartial && none != nil {
-		return err
-	}
+	return err
+}
+
+// nameUnread notes in which submodules there are changes, and which files git could not read.
+func (o *lookout) nameUnread() error {
 	still := []string{"diff-files", "--raw", "--ignore-submodules=none"}
 	lines, err := o.lines(append(still, o.scope...)...)
 	for _, line := range lines {
 		fields, name, _ := strings.Cut(line, "\t")
 		if strings.HasPrefix(fields, ":160000") {
 			o.leaveOut(changesDirty, name)
-		} else if isPartial {
+		} else if o.isPartial {
 			o.leaveOut(changesUnread, name)
 		}
 	}
@@ -147,19 +161,21 @@ func (o *lookout) leaveOut(why words, path string) { o.leftOut[why] = append(o.l
 
 // A changedPath is a path of a change.
 type changedPath struct {
-	name   string // as git quotes it
-	letter string // git's
-	isMain bool   // it is as on the remote's main branch
+	name    string // as git quotes it
+	letter  string // git's
+	content string // its new mode and id
+	isOld   bool   // it is as on the remote's main branch, or in a commit from before the change
 }
 
 // A judgedChange is what a review judges.
 type judgedChange struct {
 	look                       // now; Unseen is why the change is not known
 	from    begin              // where it begins
+	open    map[string]bool    // the open changes in it, by id; true: all of that one
 	base    string             // the tree or commit that is compared with
 	isOlder bool               // no look shows what lay there: some of it may be older
 	byHand  bool               // the user has asked for the review
-	paths   []changedPath      // those as on the remote's main branch last
+	paths   []changedPath      // the old ones last
 	others  []string           // of other sessions whose changes are in it, what is said of them
 	leftOut map[words][]string // see lookout
 	below   []string           // outside git: the repositories in the directory
@@ -179,7 +195,7 @@ func (c *judgedChange) compare(o *lookout) (err error) {
 			continue
 		}
 		c.base, c.isOlder = base, base != c.from.Tree
-		if c.paths, err = o.changedPaths(base, c.from.Commit, c.Tree); err == nil {
+		if c.paths, err = o.changedPaths(base, c.from); err == nil {
 			c.shown, c.rest, err = o.diff(base, c.Tree, c.paths)
 		}
 		if err == nil {
@@ -187,7 +203,7 @@ func (c *judgedChange) compare(o *lookout) (err error) {
 		}
 	}
 	c.paths = slices.DeleteFunc(c.paths, func(p changedPath) bool { return p.letter == "" })
-	slices.SortStableFunc(c.paths, func(a, b changedPath) int { return rank(a.isMain) - rank(b.isMain) })
+	slices.SortStableFunc(c.paths, func(a, b changedPath) int { return rank(a.isOld) - rank(b.isOld) })
 	return err
 }
 
@@ -203,39 +219,93 @@ var diffFlags = []string{"diff", "--no-renames", "-O/dev/null", "--no-ext-diff",
 	"--no-color", "--no-relative", "--submodule=short", "--ignore-submodules=none",
 	"--src-prefix=a/", "--dst-prefix=b/"}
 
-// changedPaths returns the paths in which two trees differ, the second one the look's, in git's order. One
-// that is no part of a change has no letter: it lies on the disk still, and neither HEAD nor commit, which
-// was checked out at the first tree, has it. It is ignored by now, or left out.
-func (o *lookout) changedPaths(from, commit, to string) (paths []changedPath, err error) {
-	lines, err := o.differing("--name-status", from, to)
-	main, _ := o.output("rev-parse", "-q", "--verify", "refs/remotes/origin/HEAD^{tree}")
-	var unlike []string
-	if main != "" && len(lines) > 0 {
-		unlike, err = o.differing("--name-only", main, to)
-	}
-	isUnlike := map[string]bool{}
-	for _, path := range unlike {
-		isUnlike[path] = true
-	}
-	committed := sync.OnceValue(func() []string { // and not in the look
-		now, _ := o.differing("--name-only", "HEAD", to) // of what is no commit it says nothing
-		then, _ := o.differing("--name-only", commit, to)
-		return append(now, then...)
+// changedPaths returns the paths in which the tree or commit from differs from what o has seen, in git's order.
+// since is the begin that from is of. A path that is not part of the change gets no letter: it is still on
+// disk, but neither in HEAD nor in the begin's commit, so it has become ignored or is left out.
+func (o *lookout) changedPaths(from string, since begin) (paths []changedPath, err error) {
+	paths, err = o.differing(from, o.seen.Tree)
+	committed := sync.OnceValue(func() map[string]string { // and not in the look
+		all := o.contents("HEAD", o.seen.Tree) // before the first commit this is empty
+		maps.Copy(all, o.contents(since.Commit, o.seen.Tree))
+		return all
 	})
-	for _, line := range lines {
-		letter, name, _ := strings.Cut(line, "\t")
-		_, gone := os.Lstat(filepath.Join(o.tree.Top, unquoted(name)))
-		if letter == "D" && gone == nil && !slices.Contains(committed(), name) {
-			letter = ""
+	isOld := o.oldIn(since, "refs/remotes/origin/HEAD")
+	for i := range paths {
+		path := &paths[i]
+		_, gone := os.Lstat(filepath.Join(o.tree.Top, unquoted(path.name)))
+		if path.letter == "D" && gone == nil && committed()[path.name] == "" {
+			path.letter = ""
 		}
-		paths = append(paths, changedPath{name, letter, main != "" && !isUnlike[name]})
+		path.isOld = isOld(path.name)
 	}
 	return paths, err
 }
 
-// differing returns what git says of the paths in which two trees differ.
-func (o *lookout) differing(how, from, to string) ([]string, error) {
-	return o.lines(slices.Concat(diffFlags, []string{how, from, to}, o.scope)...)
+// oldIn returns what reports whether a path is now as in one of the commits before the begin, or as in one of
+// the others.
+func (o *lookout) oldIn(b begin, others ...string) (isOld func(name string) bool) {
+	changed := sync.OnceValue(func() (all []map[string]string) {
+		for _, other := range append(o.commitsBefore(b), others...) {
+			if paths, err := o.differing(other, o.seen.Tree); err == nil {
+				all = append(all, byName(paths))
+			}
+		}
+		return all
+	})
+	return func(name string) bool {
+		return slices.ContainsFunc(changed(), func(of map[string]string) bool { return of[name] == "" })
+	}
+}
+
+// commitsBefore returns the newest commits from before the begin, without its own: of those below HEAD and
+// below what is being merged, and the tip that the branch had then. What a pull, a merge, a rebase or a
+// checkout has brought is as in one of them.
+func (o *lookout) commitsBefore(b begin) (commits []string) {
+	if b.Time.IsZero() {
+		return nil
+	}
+	merging, _ := readUserFile(filepath.Join(o.tree.gitDir(), "MERGE_HEAD"))
+	tips := append(strings.Fields(string(merging)), o.seen.Commit, o.tree.refAt(o.seen.Branch, b.Time))
+	tips = slices.DeleteFunc(tips, func(id string) bool { return id == "" })
+	newer, _ := o.lines(slices.Concat([]string{"rev-list", "--boundary", maxAge(b.Time)}, tips, []string{"--"})...)
+	for _, line := range newer {
+		if id, isOlder := strings.CutPrefix(line, "-"); isOlder {
+			tips = append(tips, id)
+		}
+	}
+	const most = 8
+	tips = slices.DeleteFunc(tips, func(id string) bool { return id == b.Commit || slices.Contains(newer, id) })
+	return tips[:min(most, len(tips))]
+}
+
+// differing returns the paths in which two trees or commits differ, in git's order.
+func (o *lookout) differing(from, to string) (paths []changedPath, err error) {
+	lines, err := o.lines(slices.Concat(diffFlags, []string{"--raw", "--no-abbrev", from, to}, o.scope)...)
+	for _, line := range lines {
+		what, name, _ := strings.Cut(line, "\t")
+		fields := strings.Fields(what) // two modes, two ids and a letter
+		paths = append(paths, changedPath{name: name, letter: fields[4], content: fields[1] + fields[3]})
+	}
+	return paths, err
+}
+
+// contents returns what the paths in which two trees differ have in the second one. It is empty if one of the
+// trees is not there.
+func (o *lookout) contents(from, to string) map[string]string {
+	var paths []changedPath
+	if from != "" && to != "" {
+		paths, _ = o.differing(from, to)
+	}
+	return byName(paths)
+}
+
+// byName returns the contents of the paths.
+func byName(paths []changedPath) map[string]string {
+	contents := map[string]string{}
+	for _, path := range paths {
+		contents[path.name] = path.content
+	}
+	return contents
 }
 
 // diffLimit is in characters, of all that a request shows. fileLimit is in bytes, of what is held of a path:
@@ -244,7 +314,7 @@ const diffLimit, fileLimit, listLimit = 12_000, 4 * 12_000, 200
 
 // diff returns the diff of two trees, at most diffLimit characters of it, and names the files that it does
 // not show whole. paths are those in which they differ, in git's order. Small files come first, so that most
-// are shown whole, and those as on the remote's main branch last.
+// are shown whole, and the old ones last.
 func (o *lookout) diff(from, to string, paths []changedPath) (shown, rest string, err error) {
 	type fileDiff struct {
 		changedPath
@@ -276,10 +346,16 @@ func (o *lookout) diff(from, to string, paths []changedPath) (shown, rest string
 		args := slices.Concat([]string{"-c", "core.quotePath=false"}, diffFlags, []string{from, to}, o.scope)
 		err = o.run("", &lineWriter{line: add}, args...)
 	}
-	slices.SortStableFunc(files, func(a, b fileDiff) int {
-		return cmp.Or(rank(a.isMain)-rank(b.isMain), len(a.text)-len(b.text))
-	})
 	var names []string
+	if err != nil && o.ctx.Err() == nil { // a partial clone lacks what some of the files held
+		for _, path := range paths[len(files):] {
+			names = append(names, shownPath(path.name))
+		}
+		err = nil
+	}
+	slices.SortStableFunc(files, func(a, b fileDiff) int {
+		return cmp.Or(rank(a.isOld)-rank(b.isOld), len(a.text)-len(b.text))
+	})
 	left := diffLimit
 	for _, f := range files {
 		if f.letter == "" {
@@ -330,10 +406,10 @@ func (c judgedChange) changeText() string {
 		parts = append(parts, say(changesByHand))
 	}
 	parts = append(parts, c.others...)
-	list := func(isMain bool) string {
+	list := func(isOld bool) string {
 		var lines []string
 		for _, p := range c.paths[:min(listLimit, len(c.paths))] {
-			if p.isMain == isMain {
+			if p.isOld == isOld {
 				lines = append(lines, p.letter+" "+shownPath(p.name))
 			}
 		}
@@ -342,8 +418,8 @@ func (c judgedChange) changeText() string {
 	if own := list(false); own != "" {
 		parts = append(parts, fenced("", own))
 	}
-	if main := list(true); main != "" {
-		parts = append(parts, say(changesMain), fenced("", main))
+	if old := list(true); old != "" {
+		parts = append(parts, say(changesOld), fenced("", old))
 	}
 	if more := len(c.paths) - listLimit; more > 0 {
 		parts = append(parts, fmt.Sprintf("... (+%d)", more))

@@ -6,7 +6,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -91,17 +90,16 @@ type gitRunner struct {
 	env  []string
 }
 
-// gitIn returns what runs git in the working tree t, for as long as patience, without the variables by which
-// a git hook gets repository and index. end must be called.
-func gitIn(ctx context.Context, patience time.Duration, t tree, env []string) (g gitRunner, end func()) {
-	ctx, end = context.WithTimeoutCause(ctx, patience, errors.New(say(gitTooSlow, patience)))
+// gitIn returns what runs git in the working tree t until ctx ends, without the variables by which a git hook
+// gets repository and index.
+func gitIn(ctx context.Context, t tree, env []string) gitRunner {
 	env = slices.DeleteFunc(slices.Clone(env), func(variable string) bool {
 		name, _, _ := strings.Cut(variable, "=")
 		return strings.HasPrefix(name, "GIT_") && !strings.HasPrefix(name, "GIT_CONFIG_")
 	})
 	// git replace would show another commit than the one that is checked out.
 	return gitRunner{ctx, t, append(env, "GIT_OPTIONAL_LOCKS=0", "GIT_NO_REPLACE_OBJECTS=1",
-		"GIT_ALLOW_PROTOCOL=none", "LC_ALL=C")}, end
+		"GIT_ALLOW_PROTOCOL=none", "LC_ALL=C")}
 }
 
 // gitFlags keep git from running anything of the user's but the filters of a `git add`, from warning, and
@@ -165,10 +163,14 @@ func (t tree) branch() string {
 	return name
 }
 
-// headAt returns the commit that HEAD's log has for that time, "" where the log does not reach back so far.
-// The file is read: for a time before its first entry git itself names the first.
-func (t tree) headAt(at time.Time) (commit string) {
-	text, _ := readUserFile(filepath.Join(t.gitDir(), "logs/HEAD"))
+// refAt returns the commit that the log of HEAD or of a branch has for that time, "" if it does not reach back
+// so far. The file is read: for a time before its first entry git itself names the first.
+func (t tree) refAt(ref string, at time.Time) (commit string) {
+	dir := t.Repository
+	if ref == "HEAD" {
+		dir = t.gitDir()
+	}
+	text, _ := readUserFile(filepath.Join(dir, "logs", ref))
 	for line := range strings.Lines(string(text)) {
 		entry, _, _ := strings.Cut(line, "\t")
 		fields := strings.Fields(entry) // the old id, the new one, who, when, the time zone
@@ -185,6 +187,9 @@ func (t tree) headAt(at time.Time) (commit string) {
 	return commit
 }
 
+// maxAge is git's flag for the commits that are not older than that time, by whole seconds.
+func maxAge(at time.Time) string { return fmt.Sprint("--max-age=", at.Unix()) }
+
 // unquoted returns the name that git has put into quotes.
 func unquoted(name string) string {
 	if plain, err := strconv.Unquote(name); err == nil && name[0] == '"' {
@@ -193,8 +198,14 @@ func unquoted(name string) string {
 	return name
 }
 
-// shownPath is a path as people read it.
-func shownPath(path string) string { return printable(unquoted(path)) }
+// shownPath is a path as people read it, on one line.
+func shownPath(path string) string {
+	name := unquoted(path)
+	if strings.ContainsAny(name, "\n\t") {
+		return path
+	}
+	return printable(name)
+}
 
 // pathNames names the first paths, as people read them.
 func pathNames(paths []string) string {

@@ -177,7 +177,7 @@ func (h *hook) due(ctx context.Context, on *occasion, isObserved bool) (of subje
 	h.log("stop not reviewed", "review", reviewWork)
 	h.append(entry{Unreviewed: reviewWork})
 	if of.change.Unseen == "" {
-		h.warnLost("ending the change", h.place.letGo(h.session))
+		h.warnLost("ending the change", h.place.letGo(h.session, of.change.begin))
 	}
 	if h.lost != nil {
 		told = systemMessage(say(notRecorded, h.lost))

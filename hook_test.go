@@ -984,7 +984,7 @@ func TestWorkEndsChange(t *testing.T) {
 	got := box.stop(`"last_assistant_message":"hello",` + box.transcript(transcriptOf("user: hi; agent: hello")))
 	expectEnd(t, "the stop", got, 0, "", "")
 	box.write("../work/between.txt", 0o600, "the user's\n")
-	box.submit("fix it")
+	box.hook(box.event(eventPrompt, `"prompt":"fix it","transcript_path":"`+filepath.Join(box.home, "projects/x/"+testSession+".jsonl")+`"`))
 	box.write("../work/fix.txt", 0o600, "the agent's\n")
 	box.stop(`"last_assistant_message":"done",` + box.transcript(transcriptOf("user: hi; agent: hello; user: fix it; agent: done")))
 	request := box.read("../fake/reviewer-1.stdin")

@@ -168,8 +168,7 @@ func (c judgementCase) prepare(t *testing.T, dir string) (change judgedChange) {
 	put(c.Dirty)
 	state := stateDir(t.TempDir())
 	p, session := state.place(dir, dir, os.Environ()), state.session("x")
-	_, err := p.beginOf(context.Background(), session, "", true)
-	check(t, err)
+	check(t, p.beginAtPrompt(session, ""))
 	put(c.Files)
 	if c.Commit {
 		judgementGit(t, dir, "commit", "-qam", "after")

@@ -42,6 +42,9 @@ const noRaceSleep = "atexit_sleep_ms=0"
 // testSlowGitVariable leaves git the time that it has in ccc.
 const testSlowGitVariable = "TEST_SLOW_GIT"
 
+// promptPatience is how long git may take at a prompt in ccc.
+var promptPatience = promptLookPatience
+
 func TestMain(m *testing.M) {
 	switch os.Getenv(testMainVariable) {
 	case "1":
@@ -91,6 +94,7 @@ func TestMain(m *testing.M) {
 		panic(err)
 	}
 	reviewLookPatience, versionPatience = time.Minute, time.Minute
+	promptLookPatience = time.Minute
 	os.Setenv("GORACE", noRaceSleep)
 	if os.Getenv("HOME") == "" {
 		os.Setenv("HOME", "/nonexistent")

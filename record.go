@@ -1,14 +1,15 @@
 package main
 
 // The record of a working tree: the changes there that nobody has approved, what the last approval saw, and
-// which review was the last. It is of the working tree, whichever session works there. Each doubt makes a
-// change larger.
+// which review was the last. It is of the working tree, whichever session works there. When in doubt, a change
+// starts earlier: the reviewer sees too much rather than too little.
 
 import (
 	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -19,7 +20,7 @@ import (
 // A treeRecord is what a record holds. Outside git that is the last review alone, until the next prompt.
 type treeRecord struct {
 	Open     []*openBegin  `json:"open,omitempty"`
-	Approved *approval     `json:"approved,omitempty"`
+	Approved approval      `json:"approved,omitzero"`
 	Last     *newestReview `json:"last,omitempty"`
 }
 
@@ -35,61 +36,34 @@ type newestReview struct {
 	Review  string `json:"review"`
 }
 
-// record reads the record, an empty one where there is none.
+// record reads the record, an empty one if there is none. If it is torn, with errCorrupt, everything in the
+// working tree is open.
 func (p place) record() (r treeRecord, err error) {
 	text, err := readUserFile(p.file(".json"))
-	if text != nil {
-		err = json.Unmarshal(text, &r)
+	if err == nil && text != nil && json.Unmarshal(text, &r) != nil {
+		r = treeRecord{Open: []*openBegin{{Put: now(), Mark: verdictBlock}}}
+		err = fmt.Errorf("%s: %w", p.file(".json"), errCorrupt)
 	}
 	return r, err
 }
 
-// update changes the record under its lock. A corrupt one begins anew. What was put there retention ago goes.
+// update changes the record under its lock. A torn one is kept as .bad; update then still returns the error.
+// Nothing is written over one that can't be read. What was put there retention ago goes.
 func (p place) update(change func(*treeRecord)) error {
 	unlock, err := lockFile(p.file(".lock"))
 	if err != nil {
 		return err
 	}
 	defer unlock()
-	r, _ := p.record()
+	r, err := p.record()
+	if errors.Is(err, errCorrupt) {
+		err = errors.Join(err, os.Rename(p.file(".json"), p.file(".bad")))
+	} else if err != nil {
+		return err
+	}
 	change(&r)
 	r.Open = slices.DeleteFunc(r.Open, func(o *openBegin) bool { return time.Since(o.Put) > retention })
-	return replaceFile(p.file(".json"), append(encodeJSON(r), '\n'), false)
-}
-
-// git runs git in the working tree, without an index or objects of ccc's own, and returns the first line of
-// what it prints.
-func (p place) git(args ...string) (string, error) {
-	g, end := gitIn(context.Background(), reviewLookPatience, p.tree, p.env)
-	defer end()
-	return g.output(args...)
-}
-
-// counts reports whether a begin counts that was put at that commit and branch: the branch is checked out, or
-// HEAD contains the commit, as it does "", before the first.
-func (p place) counts(at begin) bool {
-	if at.Commit == "" || at.Branch != "" && at.Branch == p.branch() {
-		return true
-	}
-	_, err := p.git("merge-base", "--is-ancestor", at.Commit, "HEAD")
-	return err == nil
-}
-
-// put puts the begin into what is open, in the place of those of the session's that count and are no older,
-// whose mark it keeps. A mark is that of all of the session's that count.
-func (p place) put(session string, b begin, mark verdict) error {
-	next := &openBegin{begin: b, Session: session, Put: now(), At: begin{Branch: p.branch()}, Mark: mark}
-	next.At.Commit, _ = p.git("rev-parse", "-q", "--verify", "HEAD")
-	return p.update(func(r *treeRecord) {
-		r.Open = slices.DeleteFunc(r.Open, func(o *openBegin) bool {
-			isOwn := o.Session == session && p.counts(o.At)
-			if isOwn {
-				next.Mark, o.Mark = cmp.Or(next.Mark, o.Mark), cmp.Or(mark, o.Mark)
-			}
-			return isOwn && !o.Time.Before(b.Time)
-		})
-		r.Open = append(r.Open, next)
-	})
+	return errors.Join(err, replaceFile(p.file(".json"), append(encodeJSON(r), '\n'), false))
 }
 
 // noteLast notes the review, which begins, as the last one.
@@ -97,43 +71,77 @@ func (p place) noteLast(session, review string) error {
 	return p.update(func(r *treeRecord) { r.Last = &newestReview{session, review} })
 }
 
-// beginOf returns where the session's change begins here, from a prompt or a stop on; a prompt also puts that
-// into what is open. Only a conversation's first prompt, and the first behind an end, take a look: unless
-// that fails, or the agent has done something since the review that ended it began.
-func (p place) beginOf(ctx context.Context, s sessionFiles, transcript string, isPrompt bool) (begin, error) {
-	state, _ := s.readState()
-	own, isKnown := state.Begins[p.key]
-	isOpen := isKnown && own.Ended.IsZero()
-	if !isOpen {
-		talk, _ := readConversation(transcript)
-		if isPrompt && talk.began.IsZero() { // the first is not there yet
-			talk.began = now()
-		}
-		var l look
-		if isPrompt && !talk.acted.After(own.Ended) {
-			var o *lookout
-			l, o = p.look(ctx, promptLookPatience, false)
-			o.end()
-		}
-		if l.Tree != "" {
-			own.begin = l.begin
-		} else {
-			own.begin = p.older(state, talk.began)
-		}
-	}
-	var err error
-	if isPrompt {
-		err = p.put(s.id, own.begin, "")
-	}
-	if !isOpen {
-		own.Top, own.Ended = p.Top, time.Time{}
-		err = errors.Join(err, s.setBegin(p.key, own))
-	}
-	return own.begin, err
+// begin notes in its state that the session's change begins there, and changes the record.
+func (p place) begin(s sessionFiles, b begin, change func(*treeRecord)) error {
+	return errors.Join(s.setBegin(p.key, sessionBegin{b, p.Top}), p.update(change))
 }
 
-// beginAtPrompt notes that the session's change begins with a prompt, if none is open. Outside git the prompt
-// takes back what the last review said.
+// put opens a change, in the place of the session's open changes of the same branch that are no older, and of
+// its prompts since idle, from when on the agent has done nothing. Mark and seen of those stay.
+func (r *treeRecord) put(next *openBegin, idle time.Time) {
+	next.Put = now()
+	r.Open = slices.DeleteFunc(r.Open, func(o *openBegin) bool {
+		isLater := o.Branch == next.Branch && !o.Time.Before(next.Time)
+		isIdle := o.isOfPrompt() && !o.Time.Before(idle)
+		if o.Session != next.Session || !isLater && !isIdle {
+			return false
+		}
+		next.Mark = cmp.Or(next.Mark, o.Mark)
+		next.Seen = cmp.Or(next.Seen, o.Seen)
+		return true
+	})
+	r.Open = append(r.Open, next)
+}
+
+// isOfPrompt reports whether no stop has come since the prompt with which the change was opened.
+func (o *openBegin) isOfPrompt() bool { return o.Seen.Tree == "" && o.Mark == "" }
+
+// find reports whether something of an open change is in the tree that o has seen, and whether all of it is.
+//
+// What its last stop left is known by content: a path that it changed is as it was left, or is neither as at
+// the begin, nor as in a commit from before it, nor as in the tree that was approved last. What the agent did
+// after that stop, or without any, is known by branch alone: it is here if HEAD has all of the branch. All is
+// here if each path is as it was left, or if some of it is here, HEAD has all of the branch, and nothing was
+// stashed. A prompt after which the agent has done nothing changes nothing.
+func (o *lookout) find(b *openBegin, approved string) (isHere, isAll bool) {
+	hasActed := hasActedSince(b.Transcript, cmp.Or(b.Seen, b.begin).Time)
+	if b.isOfPrompt() && !hasActed {
+		return false, true
+	}
+	base := cmp.Or(b.Tree, b.Commit, emptyTrees[len(o.seen.Tree)])
+	left, changed := o.contents(base, b.Seen.Tree), o.contents(base, o.seen.Tree)
+	same := 0
+	for path, content := range left {
+		if changed[path] == content {
+			same++
+		}
+	}
+	if same > 0 && same == len(left) {
+		return true, true
+	}
+	isOld := o.oldIn(b.begin, approved)
+	isKnown, isFound := len(left) > 0, same > 0
+	for path := range left {
+		isFound = isFound || changed[path] != "" && !isOld(path)
+	}
+	isMerged := o.hasAll(b.Branch, b.Time)
+	isHere = isFound || isMerged && (hasActed || !isKnown)
+	isAll = isMerged && (isFound || !isKnown) && o.hasAll("refs/stash", b.Time)
+	return isHere, isAll
+}
+
+// hasAll reports whether HEAD has all commits that the branch, or the stash, got since. One that is not there
+// got none.
+func (o *lookout) hasAll(ref string, since time.Time) bool {
+	if ref == "" || since.IsZero() {
+		return true
+	}
+	more, _ := o.output("rev-list", "-1", maxAge(since), ref, "--not", "HEAD", "--")
+	return more == ""
+}
+
+// beginAtPrompt opens the session's change with a prompt. It begins with a look, unless the agent has done
+// something since the begin that the session has. Outside git a prompt takes back what the last review said.
 func (p place) beginAtPrompt(s sessionFiles, transcript string) error {
 	if p.Repository == "" {
 		if r, err := p.record(); err == nil && r.Last == nil {
@@ -141,26 +149,46 @@ func (p place) beginAtPrompt(s sessionFiles, transcript string) error {
 		}
 		return p.update(func(r *treeRecord) { r.Last = nil })
 	}
-	_, err := p.beginOf(context.Background(), s, transcript, true)
-	return err
+	p, end := p.within(context.Background(), promptLookPatience)
+	defer end()
+	state, _ := s.readState()
+	own, l, idle := state.Begins[p.key].begin, look{}, now()
+	if !hasActedSince(transcript, own.Time) {
+		o := p.look()
+		o.end()
+		l = o.seen
+	}
+	if l.Tree != "" {
+		idle = own.Time
+		own = l.begin
+	} else {
+		own = p.ownBegin(s, transcript, now())
+	}
+	next := &openBegin{begin: own, Session: s.id, Transcript: transcript}
+	next.Branch = p.branch()
+	return p.begin(s, own, func(r *treeRecord) { r.put(next, idle) })
 }
 
-// older returns the begin that the session has here, else one that no look knows, of a conversation that
-// began at that time: the commit that was checked out then; where HEAD's log does not reach back so far, what
-// HEAD shares with the commit of the session's newest begin in another working tree; else nothing at all.
-func (p place) older(state sessionState, began time.Time) begin {
+// ownBegin returns the begin that the session has here, else one that no look knows: the commit that was
+// checked out as its conversation began, at that time if there is no prompt yet. If HEAD's log does not reach
+// back so far, it is what HEAD shares with the commit of the session's newest begin in another working tree,
+// else nothing at all.
+func (p place) ownBegin(s sessionFiles, transcript string, first time.Time) begin {
+	state, _ := s.readState()
 	if own, isKnown := state.Begins[p.key]; isKnown {
 		return own.begin
 	}
+	talk, _ := readConversation(transcript)
+	b := begin{Time: cmp.Or(talk.began, first)}
+	b.Commit = p.refAt("HEAD", b.Time)
 	newest := begin{}
 	for _, other := range state.Begins {
 		if other.Time.After(newest.Time) && other.Commit != "" {
 			newest = other.begin
 		}
 	}
-	b := begin{Commit: p.headAt(began), Time: began}
 	if b.Commit == "" && newest.Commit != "" {
-		b.Commit, _ = p.git("merge-base", "HEAD", newest.Commit)
+		b.Commit, _ = gitIn(p.ctx, p.tree, p.env).output("merge-base", "HEAD", newest.Commit)
 	}
 	return b
 }
@@ -176,116 +204,136 @@ func (p place) takeChange(ctx context.Context, s sessionFiles, transcript string
 		c.below = mapped(below, filepath.Dir)
 		return c
 	}
-	if byHand {
-		state, _ := s.readState()
-		talk, _ := readConversation(transcript)
-		c.from = p.older(state, talk.began)
-	} else {
-		c.from, _ = p.beginOf(ctx, s, transcript, false)
-	}
-	l, o := p.look(ctx, reviewLookPatience, true)
+	p, end := p.within(ctx, reviewLookPatience)
+	defer end()
+	begins := []begin{p.ownBegin(s, transcript, time.Time{})}
+	o := p.look()
 	defer o.end()
-	c.look, c.leftOut = l, o.leftOut
+	c.look, c.open = o.seen, map[string]bool{}
 	r, err := p.record()
-	begins := []begin{c.from}
 	for _, b := range r.Open {
-		if !p.counts(b.At) {
-			continue
+		isHere, isAll := o.find(b, r.Approved.Tree)
+		if isHere || isAll {
+			c.open[b.id()] = isAll
 		}
-		if b.Session != s.id && len(c.others) < 3 {
-			h, _ := p.dir.session(b.Session).readHistory()
-			c.others = append(c.others, say(changesOfOther, b.Session, clock(b.Put),
-				clip(oneLine(h.newestRequest()), 300), cutMiddle(h.refusal().Feedback, 2000)))
+		if isHere {
+			begins = append(begins, b.begin)
 		}
-		begins = append(begins, b.begin)
+		if isHere && b.Session != s.id && len(c.others) < 3 {
+			c.others = append(c.others, p.describe(b))
+		}
 	}
-	if byHand && r.Approved != nil && p.counts(r.Approved.begin) {
+	if byHand && r.Approved.Tree != "" && o.hasAll(r.Approved.Branch, r.Approved.Time) {
 		begins = append(begins, r.Approved.begin)
 	}
 	c.from = slices.MinFunc(begins, func(a, b begin) int { return a.Time.Compare(b.Time) })
 	if err == nil && c.Unseen == "" {
-		err = c.compare(o)
+		err = errors.Join(o.nameUnread(), c.compare(o))
 	}
-	if err != nil { // what could not be compared nobody has seen
+	c.leftOut = o.leftOut
+	if err != nil { // nobody has seen what could not be compared
 		c.Tree, c.Unseen = "", oneLine(err.Error())
 	}
 	return c
 }
 
+// describe says to the reviewer whose open change that is.
+func (p place) describe(b *openBegin) string {
+	if b.Session == "" {
+		return say(recordTorn, p.file(".bad"))
+	}
+	h, _ := p.dir.session(b.Session).readHistory()
+	return say(changesOfOther, b.Session, clock(b.Put), clip(oneLine(h.newestRequest()), 300),
+		cutMiddle(h.refusal().Feedback, 2000))
+}
+
 // settle records what has become of the change that the review judged, with its end.
-func (p place) settle(s sessionFiles, r review, transcript string) (err error) {
-	on, from, mark := r.occasion(), r.from, verdict("")
+func (p place) settle(s sessionFiles, r review, transcript string) error {
+	on := r.occasion()
+	p, end := p.within(context.Background(), reviewLookPatience)
+	defer end()
 	switch {
 	case p.Repository == "", on.isQuestion && r.Verdict != verdictBlock:
 		return nil
 	case r.Verdict == verdictAllow:
-		return p.approve(s, r, from)
+		return p.approve(s, r)
 	case on.isByHand && r.Verdict != verdictBlock:
 		return nil
-	case !on.isByHand:
-		from, err = p.beginOf(context.Background(), s, transcript, false)
+	}
+	if r.Seen.Tree == "" && r.Seen.Unseen == "" { // as at the limit
+		o := p.look()
+		o.end()
+		r.Seen = o.seen
+	}
+	next := &openBegin{begin: r.from, Session: s.id, Transcript: transcript}
+	if r.Seen.Tree != "" {
+		next.Seen = r.Seen.begin
 	}
 	if !on.isQuestion && (r.Verdict == verdictBlock || r.Verdict == verdictLimit) {
-		mark = r.Verdict
+		next.Mark = r.Verdict
 	}
-	return errors.Join(err, p.put(s.id, from, mark))
+	put := func(t *treeRecord) {
+		next.Branch = p.branch()
+		t.put(next, now())
+	}
+	if on.isByHand {
+		return p.update(put)
+	}
+	next.begin = p.ownBegin(s, transcript, time.Time{})
+	return p.begin(s, next.begin, put)
 }
 
-// approve records an approval that had a look. An end also ends the session's change in each other working
-// tree where nothing has changed.
-func (p place) approve(s sessionFiles, r review, from begin) error {
-	if r.Seen.Tree == "" {
+// approve records an approval that had a look, and closes the open changes of which that look had everything.
+// What was opened after the look, or is the prompt of another session, begins with the look. What was not all
+// here stays, as its last stop left it. An end also moves the session's begin in each other working tree that
+// is still as it was there.
+func (p place) approve(s sessionFiles, r review) error {
+	seen := r.Seen.begin
+	if seen.Tree == "" {
 		return nil
 	}
-	seen, own := r.Seen.begin, sessionBegin{begin: r.Seen.begin, Top: p.Top}
-	if !r.Waiting {
-		own.Ended = r.Begun
-	}
-	err := s.setBegin(p.key, own)
-	err = errors.Join(err, p.update(func(r *treeRecord) {
-		r.Approved = &approval{seen, from}
-		r.Open = slices.DeleteFunc(r.Open, func(o *openBegin) bool {
-			isSeen := p.counts(o.At) && !o.Time.Before(from.Time) && !o.Time.After(seen.Time)
-			if !isSeen || !o.Put.After(seen.Time) {
-				return isSeen
-			}
-			o.begin = seen // what came behind the look nobody has approved
-			if o.Session == s.id {
-				o.Mark = ""
+	err := p.begin(s, seen, func(t *treeRecord) {
+		t.Approved = approval{seen, r.from}
+		t.Open = slices.DeleteFunc(t.Open, func(o *openBegin) bool {
+			isAll, isShown := r.open[o.id()]
+			isOwn, isLater := o.Session == s.id, o.Put.After(seen.Time)
+			switch {
+			case isAll && !isLater && (isOwn || !o.isOfPrompt()):
+				return true
+			case isAll, isOwn && isLater:
+				o.begin = seen
+				if isOwn {
+					o.Mark = ""
+				}
+			case isShown:
+				o.Seen.Time = seen.Time
 			}
 			return false
 		})
-	}))
+	})
 	state, _ := s.readState()
 	for key, there := range state.Begins {
 		other := p.dir.place(there.Top, there.Top, p.env)
-		isOpen := key == other.key && there.Ended.IsZero() // and its working tree was not made anew
-		if !r.Waiting && key != p.key && isOpen && other.isAt(there.begin) {
-			err = errors.Join(err, other.letGo(s))
+		other.ctx = p.ctx
+		if r.Waiting || key == p.key || key != other.key { // that was made anew
+			continue
+		}
+		o := other.look()
+		o.end()
+		if o.seen.Tree != "" && o.seen.Tree == there.Tree {
+			err = errors.Join(err, other.letGo(s, o.seen.begin))
 		}
 	}
 	return err
 }
 
-// isAt reports whether the working tree is still as it was at the begin.
-func (p place) isAt(b begin) bool {
-	l, o := p.look(context.Background(), reviewLookPatience, false)
-	defer o.end()
-	return b.Tree != "" && l.Tree == b.Tree
-}
-
-// letGo ends the session's change here, which nobody has to approve, and takes it out of what is open.
-func (p place) letGo(s sessionFiles) error {
+// letGo moves the session's begin here to a look that shows no change, and closes that change.
+func (p place) letGo(s sessionFiles, at begin) error {
 	state, _ := s.readState()
-	own, isKnown := state.Begins[p.key]
-	if !isKnown {
-		return nil
-	}
-	own.Ended = now()
-	err := s.setBegin(p.key, own)
-	return errors.Join(err, p.update(func(r *treeRecord) {
+	own := state.Begins[p.key]
+	return p.begin(s, at, func(r *treeRecord) {
 		r.Open = slices.DeleteFunc(r.Open, func(o *openBegin) bool {
-			return o.Session == s.id && o.begin == own.begin && p.counts(o.At)
+			return o.Session == s.id && o.Time.Equal(own.Time)
 		})
-	}))
+	})
 }

@@ -181,6 +181,7 @@ func (s *supervision) call(ctx context.Context, r *review, of subject) (*reviewe
 		seconds: int(time.Until(r.Deadline).Round(time.Second).Seconds())}
 	c.input = request.requestText(c.shares)
 	r.Seen, r.Change, r.from = of.change.look, of.change.listedPaths(), of.change.from
+	r.open = of.change.open
 	r.NoCopy, r.Model, r.Way = offer.noCopy, cmp.Or(c.config.Model, lookupEnv(env, "ANTHROPIC_MODEL")), "own"
 	if c.shares { // no flag may change the system prompt then
 		r.Way, c.input = "cache", c.prompt+"\n\n"+say(verdictForm)+"\n\n"+c.input

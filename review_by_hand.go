@@ -5,6 +5,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -114,7 +115,12 @@ func (s *supervision) codeOf(ended review) error {
 	case verdictBlock:
 		return failure{code: 1}
 	}
-	word, why, _, err := ended.answer(s.place)
+	p, end := s.place.within(context.Background(), reviewLookPatience)
+	defer end()
+	record, _ := p.record()
+	o := p.look()
+	defer o.end()
+	word, why, _, err := ended.answer(record, o)
 	if word == verdictAllow {
 		return nil
 	}

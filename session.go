@@ -35,18 +35,20 @@ type sessionState struct {
 // A sessionBegin is where a session's change begins in a working tree.
 type sessionBegin struct {
 	begin
-	Top   string    `json:"worktree"`
-	Ended time.Time `json:"ended,omitzero"` // when the review began that ended it; zero while it is open
+	Top string `json:"worktree"`
 }
 
-// An openBegin is the begin of a change that nobody has approved.
+// An openBegin is the begin of a change that nobody has approved. Its branch is the one that it was put at.
 type openBegin struct {
 	begin
-	Session string    `json:"session_id"`
-	Put     time.Time `json:"put"` // when it was put here, and what was checked out then
-	At      begin     `json:"at"`
-	Mark    verdict   `json:"mark,omitempty"` // block or limit: so its last stop ended
+	Session    string    `json:"session_id"`
+	Transcript string    `json:"transcript_path,omitempty"`
+	Put        time.Time `json:"put"`
+	Mark       verdict   `json:"mark,omitempty"` // block or limit: so its last stop ended
+	Seen       begin     `json:"seen,omitzero"`  // what its last stop left, if one has come
 }
+
+func (o *openBegin) id() string { return fmt.Sprint(o.Session, o.Branch, o.Time.UnixNano()) }
 
 // setBegin sets where the session's change begins in the working tree of that key.
 func (s sessionFiles) setBegin(key string, b sessionBegin) error {

@@ -5,6 +5,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -67,8 +68,9 @@ type place struct {
 	cwd     string // where its agent is
 	root    string // where a reviewer runs: the project, or another working tree of its repository with cwd
 	dir     stateDir
-	env     []string // of its git
-	key     string   // the names of its files have it
+	env     []string        // of its git
+	key     string          // the names of its files have it
+	ctx     context.Context // how long git may run there for one event: see within
 }
 
 // place returns the place of a session of the project whose agent is in cwd. A linked worktree that was made
@@ -82,6 +84,12 @@ func (d stateDir) place(project, cwd string, env []string) place {
 	}
 	p.key = checksum([]byte(name))
 	return p
+}
+
+// within returns the place for an event, in which all of git may take as long as patience. end must be called.
+func (p place) within(ctx context.Context, patience time.Duration) (bounded place, end func()) {
+	p.ctx, end = context.WithTimeoutCause(ctx, patience, errors.New(say(gitTooSlow, patience)))
+	return p, end
 }
 
 func (p place) file(suffix string) string { return p.dir.file("tree-" + p.key + suffix) }

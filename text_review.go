@@ -165,8 +165,9 @@ var (
 		"其中也有另一个会话的改动，还没有通过（会话 %s，%s）：通过这次审查，也就通过了它。它最新的要求：%s\n它上次的反馈：%s",
 		"Changes of another session, which nobody has approved, are part of this (session %s, %s): an " +
 			"approval approves them, too. Its newest request: %s\nIts last feedback: %s"}
-	changesMain = words{"下面这些与远程主分支上的内容相同（拉取、合并来的，或者 Agent 自己推送的）：",
-		"These are as on the remote's main branch (pulled, merged, or pushed by the agent):"}
+	changesOld = words{"下面这些与远程主分支上的内容相同，或者与这次改动开始之前的提交相同（拉取、合并、变基、检出来的，或者 Agent 自己推送的）：",
+		"These are as on the remote's main branch, or in a commit from before the change (pulled, merged, " +
+			"rebased, checked out, or pushed by the agent):"}
 	changesDiff = words{"git diff %s %s（加上 -- 路径，只看一个文件），路径从 %s 算起：",
 		"git diff %s %s (with -- PATH for one file), paths from %s:"}
 	changesRest    = words{"没有完整显示的文件：%s", "Files that are not shown whole: %s"}

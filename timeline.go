@@ -77,10 +77,11 @@ type review struct {
 	Ended        time.Time `json:"ended,omitzero"`          // when it ended
 	outcome
 
-	did         steps // of the lines of its steps
-	first, line int   // the numbers of its first and its last line in the timeline
-	from        begin // where the change began that it judged
-	lost        error // see supervision
+	did         steps           // of the lines of its steps
+	first, line int             // the numbers of its first and its last line in the timeline
+	from        begin           // where the change began that it judged
+	open        map[string]bool // see judgedChange
+	lost        error           // see supervision
 }
 
 // addition returns what the line of the end adds to that of the begin.

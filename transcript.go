@@ -118,6 +118,26 @@ func readConversation(path string) (c conversation, err error) {
 	return c, err
 }
 
+// transcriptEnd, in bytes, is how much of a transcript tells what the agent did last: 100 MB would take 0.6 s.
+const transcriptEnd = 4 << 20
+
+// hasActedSince reports whether the agent has said or done something since that time, by the end of the
+// transcript at path, or may have: a call of its may still run, or the end does not tell. If there is no
+// transcript, it may have unless since is zero: the conversation has just begun.
+func hasActedSince(path string, since time.Time) bool {
+	info, err := os.Stat(path)
+	if err != nil {
+		return !since.IsZero()
+	}
+	var c conversation
+	r := lineReader{path: path, lines: lineWriter{line: c.line}, at: max(0, info.Size()-transcriptEnd)}
+	err = r.read()
+	r.lines.close()
+	isTold := err == nil && (r.at <= transcriptEnd || !c.acted.IsZero())
+	isSince := !c.acted.IsZero() && !c.acted.Before(since)
+	return !isTold || isSince || strings.HasPrefix(c.lastWords, toolUse)
+}
+
 // Marks of the lines that count. Most lines are other results of tools, which are not parsed, so that 200 MB
 // take about a second. Quotation marks in a string are escaped: these are an entry's own.
 var (

@@ -60,18 +60,25 @@ func (p place) verdict() (word verdict, lines []string, err error) {
 	if err != nil {
 		return "", nil, err
 	}
-	word, why, told, err := r.answer(p)
+	p, end := p.within(context.Background(), reviewLookPatience)
+	defer end()
+	o := p.look()
+	defer o.end()
+	word, why, told, err := r.answer(record, o)
 	if err != nil {
 		return "", nil, err
 	}
 	isUnjudged := word == verdictFailed || word == verdictCancelled
-	if isUnjudged && record.Approved != nil && p.isAt(record.Approved.begin) {
+	if isUnjudged && o.seen.Tree != "" && o.seen.Tree == record.Approved.Tree {
 		word, why = verdictAllow, say(approvedBefore, cmp.Or(why, r.verdictName()))
 	}
-	i := slices.IndexFunc(record.Open, func(o *openBegin) bool { return o.Mark != "" && p.counts(o.At) })
-	if word == verdictAllow && i >= 0 {
-		open := record.Open[i]
-		word, why = open.Mark, say(stillOpen, open.Session, age(open.Put))
+	for _, open := range record.Open {
+		if word != verdictAllow || open.Mark == "" {
+			continue
+		}
+		if _, isAll := o.find(open, record.Approved.Tree); isAll {
+			word, why = open.Mark, say(stillOpen, open.Session, age(open.Put))
+		}
 	}
 	head := r.result() // of one that runs it has the number
 	if r.Verdict != verdictReviewing {
@@ -87,41 +94,44 @@ func (p place) verdict() (word verdict, lines []string, err error) {
 	return word, append(lines, told...), nil
 }
 
-// answer returns what the review says of the files as they are now. Of an approval why is what has become of
-// them, else the feedback or the error; told is what differs and does not count. Outside git the verdict
+// answer returns what the review says of the files that o has seen. For an approval, why is what has become of
+// them, else it is the feedback or the error. told is what differs and does not count. Outside git the verdict
 // alone counts.
-func (r review) answer(p place) (word verdict, why string, told []string, err error) {
+func (r review) answer(record treeRecord, o *lookout) (word verdict, why string, told []string, err error) {
 	switch {
 	case r.Verdict != verdictAllow:
 		return r.Verdict, cmp.Or(r.Error, r.Feedback), nil, nil
-	case p.Repository == "":
+	case o.seen.Repository == "":
 		return r.Verdict, say(verdictAlone, errNoGit), nil, nil
 	}
-	l, o := p.look(context.Background(), reviewLookPatience, false)
-	defer o.end()
-	paths, err := o.changedPaths(r.Seen.Tree, r.Seen.Commit, l.Tree)
-	if unseen := cmp.Or(r.Seen.Unseen, l.Unseen); unseen != "" {
+	paths, err := o.changedPaths(r.Seen.Tree, begin{Commit: r.Seen.Commit})
+	if unseen := cmp.Or(r.Seen.Unseen, o.seen.Unseen); unseen != "" {
 		err = errors.New(unseen)
 	}
 	if err != nil {
 		return "", "", nil, errors.New(say(notCompared, oneLine(err.Error())))
 	}
-	var pulled, touched []string // what differs from the commit checked out then, and what was approved
-	record, _ := p.record()
-	if a := record.Approved; a != nil && a.Tree == r.Seen.Tree && len(paths) > 0 {
-		if touched, err = o.differing("--name-only", cmp.Or(a.From.Tree, a.From.Commit), a.Tree); err == nil {
-			pulled, _ = o.differing("--name-only", r.Seen.Commit, l.Tree)
-		}
+	if len(paths) == 0 {
+		return verdictAllow, say(nothingChanged), nil, nil
 	}
+	now, approved := o.seen.Tree, record.Approved
+	touched, err := o.differing(cmp.Or(approved.From.Tree, approved.From.Commit), approved.Tree)
+	isKnown := err == nil && approved.Tree == r.Seen.Tree
+	inChange := byName(touched)
+	inHead := o.contents(emptyTrees[len(now)], "HEAD")
+	sinceHead := o.contents(r.Seen.Commit, now)
 	named := map[words][]string{} // by the text that names them
 	for _, path := range paths {
+		isUntracked := slices.Contains(o.untracked, path.name)
+		isOthers := isKnown && inChange[path.name] == ""
 		about := changedSince
 		switch {
 		case path.letter == "":
 			continue
-		case path.letter == "A" && slices.Contains(o.untracked, path.name): // no push holds it
-			about = newUntracked
-		case path.isMain && slices.Contains(pulled, path.name) && !slices.Contains(touched, path.name):
+		case isUntracked && path.letter == "A",
+			isOthers && (isUntracked || path.letter == "D") && inHead[path.name] == "":
+			about = newUntracked // no push holds it
+		case isOthers && path.isOld && sinceHead[path.name] != "":
 			about = newFromMain
 		}
 		named[about] = append(named[about], path.name)

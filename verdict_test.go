@@ -57,7 +57,7 @@ func TestBadInput(t *testing.T) {
 			log = 1 | not a directory
 			SESSION review = 4 | not a directory`},
 		{"2,001 files of the user's", first + "; seq -f f%g 2001 | xargs touch", "echo 1 >>notes.txt; git commit -qam x", "echo x >f1", "", `
-			verdict = 3 changed | changed since: f1`},
+			verdict = 0 allow | no push holds them): f1`},
 		{"no home", first, "", "HOME", "", `
 			verdict = 2 | HOME is not defined
 			review = 4 | HOME is not defined`},
@@ -141,7 +141,7 @@ func TestVerdictChanged(t *testing.T) {
 	expect(0, "allow", same...)
 	box.write("../work/junk", 0o600, "")
 	box.submit("push it")
-	expect(0, "allow", append(same, "A newer request has not been judged yet.", "New since, and not tracked by git (no push holds them): junk")...)
+	expect(0, "allow", append(same, "A newer request has not been judged yet.", "New, changed or gone since, and not tracked by git (no push holds them): junk")...)
 	// On a terminal a refusal says what to do.
 	box.write("../work/notes.txt", 0o600, "other\n")
 	expectIn(t, "on a terminal", onTerminal(t, box.command("sh", "-c", "ccc verdict 2>&1"), 200), "\r\nWhat to do: ccc review judges what is here now; git push --no-verify skips this check\r\n")
