@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -242,7 +243,7 @@ func TestReviewNotStarted(t *testing.T) {
 	box.write("claude", 0o600, "#!/bin/sh\n")
 	box.write("broken", 0o700, "#!/no/such/interpreter\n")
 	for _, test := range []struct{ claude, want string }{
-		{"/no/such/claude", "no such file"}, {notExecutable, "permission denied"}, {filepath.Join(box.home, "broken"), "no such file"},
+		{notExecutable, "permission denied"}, {filepath.Join(box.home, "broken"), "no such file"},
 	} {
 		box.vars = append(box.vars, "CCC_CLAUDE="+test.claude)
 		got := box.stop("")
@@ -250,7 +251,26 @@ func TestReviewNotStarted(t *testing.T) {
 			t.Errorf("%s: %+v", test.claude, got)
 		}
 	}
-	expectEqual(t, "the verdicts", box.timelineVerdicts(), slices.Repeat([]verdict{verdictFailed}, 3))
+	expectEqual(t, "the verdicts", box.timelineVerdicts(), slices.Repeat([]verdict{verdictFailed}, 2))
+}
+
+// The claude of the launch has gone: Claude Code has moved from npm to its own installer. The one in PATH reviews, else the one
+// that an installer has put into the home. If there is none, the advice is one that a running session can follow.
+func TestReviewerMoved(t *testing.T) {
+	box := newHookBox(t)
+	box.vars = append(box.vars, "CCC_CLAUDE=/no/such/claude")
+	bin := filepath.Join(box.home, "../bin")
+	for _, from := range []string{"claude", "../home/.local/bin/claude"} {
+		check(t, os.MkdirAll(filepath.Join(box.home, ".local/bin"), 0o700))
+		if from != "claude" {
+			check(t, os.Rename(filepath.Join(bin, "claude"), filepath.Join(bin, from)))
+		}
+		expectIs(t, from, decided(box.stop("").stdout), blockNotYet)
+	}
+	check(t, os.RemoveAll(filepath.Join(box.home, ".local")))
+	got := box.stop("").stderr
+	expectIn(t, "without one", got, "/no/such/claude", "no such file", installClaude)
+	expectNotIn(t, "without one", got, "unset CCC_CLAUDE", "export CCC_CLAUDE")
 }
 
 // What Wait says of a command becomes its exit code, also where more is said around it.

@@ -247,11 +247,8 @@ func findClaude(env environ) (string, error) {
 			f.hint = otherClaude(env)
 			f.err = fmt.Errorf("%s=%s: %w", claudeVariable, named, errors.Unwrap(err))
 		}
-		home, _ := os.UserHomeDir()
-		for _, place := range []string{".claude/local", ".local/bin"} { // Claude Code's own installers'
-			if elsewhere, err := exec.LookPath(filepath.Join(home, place, "claude")); err == nil {
-				f.hint = "export " + claudeVariable + "=" + shellQuote(elsewhere)
-			}
+		if elsewhere := installedClaude(); elsewhere != "" {
+			f.hint = "export " + claudeVariable + "=" + shellQuote(elsewhere)
 		}
 		return "", f
 	}
@@ -260,6 +257,34 @@ func findClaude(env environ) (string, error) {
 			hint: "export " + claudeVariable + "=PATH, that of Claude Code's own program"}
 	}
 	return filepath.Abs(path)
+}
+
+// installedClaude returns the claude that one of Claude Code's own installers has put into the home, or "".
+func installedClaude() (path string) {
+	home, _ := os.UserHomeDir()
+	for _, place := range []string{".claude/local", ".local/bin"} {
+		if there, err := exec.LookPath(filepath.Join(home, place, "claude")); err == nil {
+			path = there
+		}
+	}
+	return path
+}
+
+// reviewersClaude returns the claude that reviews a session: the one that its launch has passed on. If that
+// has gone since, as when Claude Code moves to its own installer, it is the one that is there now.
+func reviewersClaude(env environ) (string, error) {
+	path, err := findClaude(env)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return path, err
+	}
+	path, notNow := findClaude(setEnv(env, claudeVariable, ""))
+	if notNow != nil {
+		path = installedClaude()
+	}
+	if path == "" { // in a running session the variable can't be set
+		return "", failure{code: 127, err: failureOf(err).err, hint: failureOf(notNow).hint}
+	}
+	return path, nil
 }
 
 // lookupEnv returns the value of name in env, or "".

@@ -78,6 +78,45 @@ func TestRealClientNested(t *testing.T) {
 	}
 }
 
+// What the tools of a launched session have left behind starts claude after the session's end: nobody supervises it, and ccc
+// verdict is as it was. In a PID namespace that a prefix of the user's makes, hooks review, and a claude that a tool starts in
+// another one does not take the session's place.
+func TestRealClientLeftBehind(t *testing.T) {
+	const namespace = "unshare -Urpf --mount-proc"
+	const command = namespace + ` claude -p 'NESTED words' </dev/null >nested.txt 2>&1; ` +
+		`setsid sh -c 'while kill -0 '$CLAUDE_PID'; do sleep 0.1; done; claude -p "NESTED words" </dev/null >left.txt' >/dev/null 2>&1 &`
+	for _, prefix := range []string{"", "#!/bin/sh\nexec " + namespace + " /bin/sh -c \"$*\"\n"} {
+		t.Run(fmt.Sprint("prefix_", prefix != ""), func(t *testing.T) {
+			forClients(t, nil, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
+				box.answering(func(r apiRequest) apiReply {
+					switch last := r.last("user"); {
+					case r.Kind == "review":
+						return apiReply{takes: 2 * time.Second, tool: "StructuredOutput", input: `{"allow_stop":true,"feedback":""}`}
+					case strings.Contains(last, "NESTED words"):
+						return replyText("answer of the nested one")
+					case strings.Contains(last, "the outer request"):
+						return bash(command)
+					}
+					return replyText("done")
+				})
+				box.repository()
+				if prefix != "" {
+					box.write("prefix", 0o700, prefix)
+					box.vars = append(box.vars, "CLAUDE_CODE_SHELL_PREFIX="+filepath.Join(box.home, "prefix"))
+				}
+				got := box.run(120*time.Second, "", "ccc", "--supervisor", "-p", "--permission-mode", "bypassPermissions", "the outer request")
+				expectRun(t, box, got, "done", verdictAllow)
+				expectIn(t, "the nested one", box.read("../work/nested.txt"), "answer of the nested one")
+				if prefix == "" { // else it ends with its namespace
+					await(t, func() string { return box.read("../work/left.txt") }, "answer of the nested one")
+					box.quiet(20 * time.Second)
+				}
+				expectEqual(t, "the sessions that ccc knows", box.supervised(), []string{"the outer request: allow"})
+			})
+		})
+	}
+}
+
 // A terminal that an agent once opened is a terminal like any other: a tmux that its tool started, with all variables of
 // its session, is the user's. A plain claude there is not supervised, /supervisor works, and so does a launch.
 func TestRealClientInheritedMark(t *testing.T) {

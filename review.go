@@ -135,7 +135,7 @@ func (s *supervision) call(ctx context.Context, r *review, of subject) (*reviewe
 		const update = "claude update / " + installClaude
 		return nil, errors.New(say(clientTooOld, of.version, oldestClaude, update))
 	}
-	claude, err := findClaude(s.dirs.env)
+	claude, err := reviewersClaude(s.dirs.env)
 	if err != nil {
 		return nil, err
 	}

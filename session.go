@@ -124,14 +124,21 @@ func (s sessionFiles) rewrite(change func(*sessionState)) error {
 
 // noteLaunch switches the session on as of a supervised launch, unless it was switched since.
 func (s *sessionState) noteLaunch(at time.Time) {
-	if at.After(s.SwitchedAt) {
+	if s.isBefore(at) {
 		s.Enabled, s.SwitchedAt = modeOn, at
 	}
 }
 
+// isBefore reports whether the last switch was made before a launch at that time, zero for none. One that is
+// dated in the future was, by a clock that was wrong.
+func (s *sessionState) isBefore(launched time.Time) bool {
+	isWrong := !launched.IsZero() && s.SwitchedAt.After(launched) && s.SwitchedAt.After(time.Now())
+	return launched.After(s.SwitchedAt) || isWrong
+}
+
 // A caller is the client that runs a hook.
 type caller struct {
-	pid      int       // its process, 0 if unknown
+	pid      int       // its process, 0 if unknown or not to be seen from here
 	launched time.Time // when ccc launched it supervised, zero if it did not
 	isOthers bool      // another client has claimed its launch, and runs, or it is a background session
 	isHelper bool      // and the agent's tools have started it: it switches nothing
@@ -141,46 +148,55 @@ type caller struct {
 }
 
 // newLaunchToken returns the value of CCC_LAUNCH, which everything below a launch inherits: the time in
-// milliseconds, and what no other launch has.
-func newLaunchToken() string { return fmt.Sprintf("%d.%s", now().UnixMilli(), rand.Text()) }
+// milliseconds, what no other launch has, and the number of this process, which becomes the client or a
+// wrapper of it.
+func newLaunchToken() string {
+	return fmt.Sprintf("%d.%s.%d", now().UnixMilli(), rand.Text(), os.Getpid())
+}
 
 // callerNow returns the caller of a hook. The first client that asks with a launch's token claims that
-// launch; when it has ended the next one does, as behind a wrapper. Where the claim can't be written the
-// token alone counts. A token of another form is 2.0's, whose launch is in the session's state. A background
-// session is nobody's launch: its service has the variables of whatever has started that (2.1.332).
+// launch. After that client has ended, the next one does, but only while the launch's own process runs, as a
+// wrapper's does. If the claim can't be written, the token alone counts. A token of another form is 2.0's,
+// whose launch is in the session's state. A background session claims nothing: its service has the variables
+// of whatever has started that (2.1.332).
 func (d dirs) callerNow(claims bool) (c caller, err error) {
 	token := d.env.get(launchVariable)
-	millis, random, _ := strings.Cut(token, ".")
+	millis, rest, _ := strings.Cut(token, ".")
+	random, number, _ := strings.Cut(rest, ".")
+	process, _ := strconv.Atoi(number) // none in a token of 3.0, whose launch nobody claims a second time
 	launched, parseErr := strconv.ParseInt(millis, 10, 64)
 	c = caller{isScript: !d.inSession(), asked: d.env.get(supervisorVariable)}
 	if c.isScript {
 		return c, nil
 	}
-	c.pid, _ = strconv.Atoi(d.env.get(clientVariable))
+	pid, _ := strconv.Atoi(d.env.get(clientVariable))
+	if !isGone(pid) { // one that can't be seen from the beginning is in another PID namespace
+		c.pid = pid
+	}
 	c.isOthers = token != "" && d.env.get(jobVariable) != ""
 	if c.isOthers || !claims || parseErr != nil || !validSession(random) {
 		return c, nil
 	}
-	client := c.pid
-	if c.pid > 0 {
-		client, err = d.state.claim(token, c.pid)
+	client := pid
+	if pid > 0 {
+		client, err = d.state.claim(token, process, pid)
 	}
-	if c.isOthers = client != c.pid; c.isOthers {
-		c.isHelper = strings.HasPrefix(d.env.get(entrypointVariable), "sdk-")
+	if c.isOthers = client != pid; c.isOthers {
+		c.isHelper = !isGone(client) && strings.HasPrefix(d.env.get(entrypointVariable), "sdk-")
 	} else {
 		c.launched = time.UnixMilli(launched).UTC()
 	}
 	return c, err
 }
 
-// claim returns the client of the launch with that token: the one that has claimed it and runs, else pid,
-// which claims it.
-func (d stateDir) claim(token string, pid int) (client int, err error) {
+// claim returns the client that has claimed the launch with that token. If nobody has, or the client has gone
+// and the launch's own process has not, pid claims it.
+func (d stateDir) claim(token string, process, pid int) (client int, err error) {
 	path := d.file("launch-" + token)
 	read := func() bool {
-		text, _ := os.ReadFile(path)
+		text, err := os.ReadFile(path)
 		client, _ = strconv.Atoi(string(text))
-		return client == pid || !isGone(client)
+		return err == nil && (client == pid || !isGone(client) || isGone(process))
 	}
 	if read() {
 		return client, nil
@@ -203,7 +219,7 @@ func (d stateDir) claim(token string, pid int) (client int, err error) {
 // ccc.json. The later of its launch and its switches counts. Where there is neither, CCC_SUPERVISOR counts,
 // unless it is of another client's launch. A hook by hand is supervised unless that says otherwise.
 func modeOf(state sessionState, c caller, observe bool) mode {
-	isOn := c.launched.After(state.SwitchedAt)
+	isOn := state.isBefore(c.launched)
 	present := state.Enabled
 	if present == "" {
 		isOn = isOn || c.asked == "1" && !c.isOthers || c.asked == "" && c.isScript
@@ -221,12 +237,12 @@ func modeOf(state sessionState, c caller, observe bool) mode {
 	return present
 }
 
-// isAgents reports whether a tool of a running agent's calls ccc: such have no terminal.
+// isAgents reports whether a tool of an agent's calls ccc: such have no terminal. Its client's process may not
+// be visible.
 func (e environ) isAgents() bool {
-	pid, _ := strconv.Atoi(e.get(clientVariable))
 	terminal, err := os.Open("/dev/tty")
 	if err == nil {
 		terminal.Close()
 	}
-	return e.get(toolVariable) != "" && !isGone(pid) && err != nil
+	return e.get(toolVariable) != "" && err != nil
 }

@@ -45,19 +45,19 @@ func (box *sandbox) play(code string, argv ...string) string {
 
 // Whether a session is supervised: by the later of its switch and its launch, else by the variable, else by hand.
 func TestSupervised(t *testing.T) {
-	const past, future = `"2026-01-02T03:04:05Z"`, `"2099-01-02T03:04:05Z"`
+	const past, later, future = `"2026-01-02T03:04:05Z"`, `"2026-03-02T03:04:05Z"`, `"2099-01-02T03:04:05Z"`
 	on, off, observed := `,"enabled":"on","switched_at":`, `,"enabled":"off","switched_at":`, `,"enabled":"observe","switched_at":`
 	const once = `,"launched_at":"2026-02-02T03:04:05Z"` // of 2.0, which a later client without a token heeds
 	for name, test := range map[string]struct{ how, state, variable, want string }{
 		"launched":                          {"launched", "", "", "reviewed"},
 		"launched once":                     {"plain", once, "", "reviewed"},
-		"launched once, switched off":       {"plain", once + off + future, "", "let go"},
+		"launched once, switched off":       {"plain", once + off + later, "", "let go"},
 		"switched off, then launched once":  {"plain", once + off + past, "", "reviewed"},
 		"switched off, then launched":       {"launched", off + past, "", "reviewed"},
-		"launched, then switched off":       {"launched", off + future, "", "let go"},
+		"switched off by a wrong clock":     {"launched", off + future, "", "reviewed"},
 		"switched on":                       {"plain", on + past, "", "reviewed"},
 		"observed":                          {"plain", observed + past, "", "let go"},
-		"launched, then observed":           {"launched", observed + future, "", "let go"},
+		"observed by a wrong clock":         {"launched", observed + future, "", "reviewed"},
 		"observed, then launched":           {"launched", observed + past, "", "reviewed"},
 		"switched on against the variable":  {"plain", on + past, "0", "reviewed"},
 		"switched off against the variable": {"by hand", off + past, "1", "let go"},
@@ -180,6 +180,42 @@ func TestHelper(t *testing.T) {
 	}
 }
 
+// A launch ends with its process. What its tools have left running, and starts claude with its variables afterwards, is not
+// supervised, with -p or interactive.
+func TestLaunchEnded(t *testing.T) {
+	box := newHookBox(t)
+	left := []string{"daem0n", "tmux5erver"}
+	code := "stop " + testSession
+	for i, entrypoint := range []string{"sdk-cli", "cli"} {
+		box.write(".claude/projects/x/"+left[i]+".jsonl", 0o600, "{}\n")
+		code += fmt.Sprintf("\nLAUNCH=$$ ENTRYPOINT=%s PLAY='while kill -0 $LAUNCH; do sleep 0.1; done 2>/dev/null; "+
+			"stop %s >\"$HOME/%[2]s\"' setsid claude >/dev/null 2>&1 &", entrypoint, left[i])
+	}
+	expectIs(t, "the launch's own", box.play(code, "ccc", "--supervisor"), testSession+" reviewed\n")
+	for _, session := range left {
+		await(t, func() string { return box.read(session) }, session+" let go\n")
+	}
+}
+
+// In a PID namespace of its own a hook can't see its client. One that CLAUDE_CODE_SHELL_PREFIX makes changes nothing: the review
+// goes on to its verdict. A claude in one that a tool has made does not take the launch over, and ccc review is refused.
+func TestNamespace(t *testing.T) {
+	box := newHookBox(t)
+	const namespace = "unshare -Urpf --mount-proc "
+	if got := box.run(10*time.Second, "", strings.Fields(namespace+"true")...); got.code != 0 {
+		t.Skipf("no PID namespace: %s", got.stderr)
+	}
+	box.write(".claude/projects/x/1nner.jsonl", 0o600, "{}\n")
+	box.reviews(fakeReview{runs("sleep 2"), decides(false, "not yet")})
+	const prefixed = `ccc() { ` + namespace + `"$CCC" "$@"; }; `
+	box.vars = append(box.vars, "CCC="+box.program())
+	got := box.play(strings.Join([]string{prefixed + "stop " + testSession, "unset -f ccc",
+		`ENTRYPOINT=sdk-cli PLAY="stop 1nner" ` + namespace + "claude",
+		`CLAUDECODE=1 setsid ` + namespace + `ccc review 2>&1 | grep -o "not for the agent"`, "stop " + testSession},
+		"\n"), "ccc", "--supervisor")
+	expectIs(t, "what they saw", got, testSession+" reviewed\n1nner let go\nnot for the agent\n"+testSession+" reviewed\n")
+}
+
 // A session of 2.0's that runs through the upgrade has a launch of another form, and goes on as its state says.
 func TestLaunchOfOlder(t *testing.T) {
 	for members, want := range map[string]string{
@@ -209,14 +245,15 @@ func TestBackgroundSession(t *testing.T) {
 	}
 }
 
-// A launch is of one client, however many ask at once, until that has ended.
+// A launch is of one client, however many ask at once. When that has ended, it is of the next one as long as the launch's own
+// process runs.
 func TestClaim(t *testing.T) {
 	d := stateDir(filepath.Join(t.TempDir(), "ccc"))
 	self, above := os.Getpid(), os.Getppid()
 	got := make(chan int)
 	for n := range 20 {
 		go func() {
-			client, err := d.claim("1.a", []int{self, above}[n%2])
+			client, err := d.claim("1.a.1", self, []int{self, above}[n%2])
 			if err != nil {
 				t.Error(err)
 			}
@@ -227,20 +264,22 @@ func TestClaim(t *testing.T) {
 	for range 19 {
 		expectIs(t, "the client of the launch", <-got, first)
 	}
-	client, err := d.claim("1.b", self)
-	if expectIs(t, "that of another launch", client, self); err != nil {
-		t.Error(err)
+	const gone = 1 << 30 // no process has that number
+	for _, step := range []struct {
+		token              string
+		process, pid, want int
+	}{
+		{"1.b.2", self, self, self}, {"1.b.2", self, gone, self}, // another launch
+		{"1.c.3", self, gone, gone}, {"1.c.3", self, above, above}, {"1.c.3", self, self, above}, // its client has ended
+		{"1.d.4", gone, gone, gone}, {"1.d.4", gone, self, gone}, {"1.d.4", gone, gone, gone}, // and its own process
+		{"1.e", 0, gone, gone}, {"1.e", 0, self, gone}, // of 3.0
+	} {
+		client, err := d.claim(step.token, step.process, step.pid)
+		if expectIs(t, fmt.Sprintf("%+v", step), client, step.want); err != nil {
+			t.Error(err)
+		}
 	}
-	check(t, os.WriteFile(d.file("launch-1.b"), []byte("1073741824"), 0o600))
-	client, err = d.claim("1.b", above)
-	if expectIs(t, "when it has ended", client, above); err != nil {
-		t.Error(err)
-	}
-	client, err = d.claim("1.b", self)
-	if expectIs(t, "and then", client, above); err != nil {
-		t.Error(err)
-	}
-	if client, err = stateDir("/dev/null/x").claim("1.a", self); client != self || err == nil {
+	if client, err := stateDir("/dev/null/x").claim("1.a.1", self, self); client != self || err == nil {
 		t.Errorf("where nothing can be written: %d, %v", client, err)
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 	"unicode"
 	"unicode/utf8"
 )
@@ -78,9 +77,11 @@ func (s *supervision) command(operand string) (answer string, isTask bool) {
 	if isTask = !slices.Contains(modes, operand); !isTask {
 		to = mode(operand)
 	}
-	err := s.update(func(state *sessionState) { // a clock may have dated the launch later
-		state.Enabled = to
-		state.SwitchedAt = slices.MaxFunc([]time.Time{now(), state.SwitchedAt}, time.Time.Compare)
+	err := s.update(func(state *sessionState) {
+		state.Enabled, state.SwitchedAt = to, now()
+		if launched := s.caller.launched; launched.After(state.SwitchedAt) { // by a clock that was wrong
+			state.SwitchedAt = launched
+		}
 	})
 	if err != nil && !errors.Is(err, errCorrupt) { // a corrupt one begins anew, and the switch counts
 		s.warn("switching the mode", err)
