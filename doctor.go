@@ -217,6 +217,10 @@ func (c *checkup) checkGit() (string, error) {
 // checkCopies checks whether copies can be made and hold, as each review does.
 func (c *checkup) checkCopies() (string, error) {
 	d := c.launch.dirs
+	if rule, file := c.launch.sources.bashRule(); rule != "" {
+		err := fmt.Errorf(keptFromRunning.en, rule, file)
+		return "", caution{withHint(err, "take it out, or name the commands that it is for:\n"+editHint(file))}
+	}
 	isHomeReadOnly, foreign, err := tryProbe(context.Background(), d.here, reviewerEnv(d.env))
 	if err != nil {
 		f := failureOf(err)

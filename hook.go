@@ -319,6 +319,9 @@ func (h *hook) introduce() any {
 	} else if foreign != "" {
 		text += say(introducedForeign, foreign)
 	}
+	if rule := h.bashRule(); rule != "" {
+		text += say(introducedRule, rule)
+	}
 	return systemMessage(strings.TrimSpace(text + say(introducedLog) + "\n" + h.config.englishOffer(h.dirs)))
 }
 

@@ -87,6 +87,7 @@ type copyOffer struct {
 	tryCommand     string // what runs a command in one; "": nothing does
 	noCopy         string // why not
 	homeIsReadOnly bool   // in it files directly in HOME can't be written
+	rule           string // of the user's: it keeps the reviewer from running anything
 	foreign        string // in it this can't be changed, for one: it is of another group
 }
 
@@ -95,6 +96,9 @@ type copyOffer struct {
 func (r reviewRequest) runningPart() string {
 	if r.isWordsOnly() {
 		return say(sectionWordsOnly)
+	}
+	if r.rule != "" {
+		return say(sectionRule, r.rule)
 	}
 	if r.tryCommand == "" {
 		return say(sectionNoCopy, r.noCopy)

@@ -311,7 +311,7 @@ func approvedSession() script {
 // is known to bring that is refused, with its cause or with what claude said, and no model is asked.
 func TestRealClientTrialRefused(t *testing.T) {
 	const effect, muted = "claude was tried and ran no hooks", `{"disableAllHooks":true}`
-	const said = effect + ", so nothing would be reviewed; it said: "
+	const said, mutes = effect + ", so nothing would be reviewed; it said: ", effect + ", so nothing would be reviewed. This mutes them:\n     "
 	forClients(t, approvedSession, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
 		reviewed, dropped := 0, said+"nothing\n"
 		if !olderThan(client.version, "2.1.330") { // which says on stderr what it has dropped
@@ -328,14 +328,14 @@ func TestRealClientTrialRefused(t *testing.T) {
 			{"set to nothing", "", "CLAUDE_CONFIG_DIR=", "", "", 1, effect},
 			{"no transcripts", "", "", `{"cleanupPeriodDays":0}`, "", 1, dropped},
 			{"another type", "", "", `{"model":1}`, "", 1, dropped},
-			{"muted by the user", "", "", muted, "", 1, said + "nothing\n"},
+			{"muted by the user", "", "", muted, "", 1, mutes + box.home + "/.claude/settings.json: disableAllHooks\n     take that out:\n"},
 			{"muted by the project", "", "", "", muted, 2,
 				"work/.claude/settings.json: disableAllHooks: claude would run no hooks"},
 			{"muted by the project, whatever --settings say", `--settings {"disableAllHooks":false}`, "", "", muted, 2,
 				"work/.claude/settings.json: disableAllHooks: claude would run no hooks"},
-			{"muted by --settings", `--settings {"disableAllHooks":true}`, "", "", "", 1, effect},
-			{"bare", "--bare", "", "", "", 1, effect}, {"safe mode", "--safe-mode", "", "", "", 1, effect},
-			{"restricted", "--restricted", "", "", "", 1, effect},
+			{"muted by --settings", `--settings {"disableAllHooks":true}`, "", "", "", 1, mutes + "--settings: disableAllHooks\n"},
+			{"bare", "--bare", "", "", "", 1, mutes + "--bare\n"}, {"safe mode", "--safe-mode", "", "", "", 1, mutes + "--safe-mode\n"},
+			{"restricted", "--restricted", "", "", "", 1, mutes + "--restricted\n"},
 			{"a form of the answer", `--json-schema {"type":"object"}`, "", "", "", 2, "-p and --json-schema: claude would end the turn"},
 			{"a token that hooks do not get", "", "ANTHROPIC_API_KEY=|CLAUDE_CODE_OAUTH_TOKEN=sk-ant-oat01-dummy", "", "", 2,
 				"CLAUDE_CODE_OAUTH_TOKEN as the only login"},
@@ -343,11 +343,11 @@ func TestRealClientTrialRefused(t *testing.T) {
 				"ANTHROPIC_API_KEY and CLAUDE_CODE_SUBPROCESS_ENV_SCRUB: claude would keep it from the reviewer"},
 			{"scrubbed, a key of settings", "", "CLAUDE_CODE_SUBPROCESS_ENV_SCRUB=1",
 				`{"env":{"ANTHROPIC_API_KEY":"` + sandboxKey + `"}}`, "", 0, ""},
-			{"simple", "", "CLAUDE_CODE_SIMPLE=1", "", "", 1, effect},
+			{"simple", "", "CLAUDE_CODE_SIMPLE=1", "", "", 1, mutes + "CLAUDE_CODE_SIMPLE\n"},
 			{"simple, of the project", "", "", "", `{"env":{"CLAUDE_CODE_SIMPLE":"1"}}`, 0, ""},
 			{"another PATH for hooks", "", "", `{"env":{"PATH":"/usr/bin:/bin"}}`, "", 0, ""},
 			{"no settings", "--settings=", "", "", "", 0, ""},
-			{"simple, of settings", "", "", `{"env":{"CLAUDE_CODE_SIMPLE":"1"}}`, "", 1, effect},
+			{"simple, of settings", "", "", `{"env":{"CLAUDE_CODE_SIMPLE":"1"}}`, "", 1, mutes + box.home + "/.claude/settings.json: env.CLAUDE_CODE_SIMPLE\n"},
 			{"settings that are not there", "--settings nowhere.json", "", "", "", 1,
 				said + "Error: Settings file not found: " + box.work + "/nowhere.json"},
 			{"sources", "--setting-sources project", "", "", "", 2, "without user"},
@@ -364,7 +364,7 @@ func TestRealClientTrialRefused(t *testing.T) {
 			if test.project != "" {
 				box.write("../work/.claude/settings.json", 0o600, test.project)
 			}
-			vars := box.vars
+			vars, before := box.vars, box.settings()
 			box.vars = append(box.vars[:len(vars):len(vars)], strings.Split(test.variable, "|")...)
 			got := box.run(90*time.Second, "", append([]string{"ccc", "--supervisor", "-p", "hi"},
 				strings.Fields(test.args)...)...)
@@ -380,6 +380,7 @@ func TestRealClientTrialRefused(t *testing.T) {
 				!strings.Contains(got.stderr, test.stderr) || strings.Contains(got.stderr, "enabled") {
 				t.Errorf("%s: %+v, want %d and %q", test.name, got, test.code, test.stderr)
 			}
+			expectIs(t, test.name+": settings.json", box.settings(), before)
 		}
 		for _, kind := range []string{"agent", "review"} {
 			expectIs(t, "the requests of "+kind, len(api.requests(kind)), reviewed)

@@ -51,7 +51,7 @@ func (e entry) redacted() entry {
 
 // redacted returns the review and what its reviewer did with secrets redacted, for a view.
 func (r review) redacted() review {
-	quotes := []*string{&r.NoCopy, &r.Seen.Unseen, &r.Request, &r.LastMessage, &r.Question, &r.Feedback,
+	quotes := []*string{&r.NoCopy, &r.Rule, &r.Seen.Unseen, &r.Request, &r.LastMessage, &r.Question, &r.Feedback,
 		&r.Error}
 	for _, quoted := range quotes {
 		*quoted = redact(*quoted)
@@ -164,6 +164,8 @@ func (r review) verdictBasis() string {
 		return slices.Contains([]string{"Read", "Grep", "Glob"}, tool)
 	}
 	switch {
+	case r.isAnswered() && r.Rule != "":
+		return oneLine(r.Rule)
 	case !r.isAnswered(), len(r.did.Runs) > 0, r.did.Tools == nil: // not recorded
 		return ""
 	case r.NoCopy != "" && hasCommand: // which the user's rules allowed, on the files themselves

@@ -175,6 +175,9 @@ func (s *supervision) call(ctx context.Context, r *review, of subject) (*reviewe
 	} else {
 		c.env = setEnv(c.env, tryVariable, filepath.Join(string(s.session.dir), s.session.id, r.ID))
 	}
+	if offer.rule = s.bashRule(); offer.rule != "" {
+		c.tryCommand = ""
+	}
 	of.noteReviews(s.past)
 	request := reviewRequest{subject: of, copyOffer: offer, place: s.place, refusal: s.past.refusal(),
 		iteration: max(r.Iteration, 1), limit: max(r.Limit, 1), // if it counts for no limit, 1/1
@@ -182,6 +185,7 @@ func (s *supervision) call(ctx context.Context, r *review, of subject) (*reviewe
 	c.input = request.requestText(c.shares)
 	r.Seen, r.Change, r.from = of.change.look, of.change.listedPaths(), of.change.from
 	r.open = of.change.open
+	r.Rule = offer.rule
 	r.NoCopy, r.Model, r.Way = offer.noCopy, cmp.Or(c.config.Model, lookupEnv(env, "ANTHROPIC_MODEL")), "own"
 	if c.shares { // no flag may change the system prompt then
 		r.Way, c.input = "cache", c.prompt+"\n\n"+say(verdictForm)+"\n\n"+c.input
@@ -361,6 +365,17 @@ func offerCopy(ctx context.Context, dir string, env []string, ccc string) (offer
 	}
 	offer.tryCommand = shellQuote(ccc) + " " + trySubcommand
 	return offer
+}
+
+// bashRule says which rule of the user's keeps the reviewer from running anything, "" for none.
+func (s *supervision) bashRule() string {
+	d := s.dirs
+	d.here = s.place.root
+	rule, file := readSources(d, nil).bashRule()
+	if rule == "" {
+		return ""
+	}
+	return say(keptFromRunning, rule, file)
 }
 
 // patience returns how long a review may take, and the error of one that takes longer.

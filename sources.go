@@ -233,6 +233,21 @@ func (s sources) listed(faults func(in source) []string) (lines string, files []
 	return lines, files
 }
 
+// bashRule returns the rule that refuses each command to the reviewer, where nobody answers a question, and the
+// file that has it; "" for none (2.1.280, 2.1.332).
+func (s sources) bashRule() (rule, file string) {
+	for _, in := range s.inOrder() {
+		for _, kind := range []string{"ask", "deny"} {
+			for _, item := range in.settings.at("permissions", kind).items() {
+				if text := item.value.text; text == "Bash" || text == "Bash(*)" {
+					return kind + ": " + text, in.name
+				}
+			}
+		}
+	}
+	return "", ""
+}
+
 // editFiles is the end of a hint: the command that opens the files, "" for none.
 func editFiles(files []string) string {
 	if len(files) == 0 {

@@ -116,6 +116,7 @@ var (
 	introducedProvider = words{"（提供商 %s）", " (provider %s)"}
 	introducedNoCopy   = words{"\n这里建不了副本，审查者只能读文件；解决办法：ccc doctor",
 		"\nNo copy can be made here, so the reviewer can only read: ccc doctor has the fix."}
+	introducedRule    = words{"\n%s", "\nMind that %s."}                // keptFromRunning
 	introducedForeign = words{"\n项目里有些文件（如 %s）在副本里改不了；解决办法：ccc doctor", // one of them
 		"\nSome files here (such as %s) can't be changed in a copy: ccc doctor has the fix."}
 	introducedWork = words{"\n只说话、没动手的回合不审查", "\nTurns of words alone need no review."}
@@ -347,6 +348,10 @@ var (
 	receiptLacksCopy = words{"%s：这里建不了副本（ccc doctor）", "%s: no copy can be made here (ccc doctor)"}
 	shownOnTerminal  = words{"输出在终端上，没有记录", "it went to the terminal and is not recorded"}
 )
+
+// A rule of the user's, and the file that has it: of the first line, the receipt, the log and the request.
+var keptFromRunning = words{"%[2]s 里的规则 %[1]s 让审查者什么都运行不了",
+	"the rule %s in %s keeps the reviewer from running anything"}
 
 // ccc verdict, and what has become of the files since an approval.
 var (

@@ -93,6 +93,10 @@ var (
 		"## Running commands\nThere is no throwaway copy to use here (cause: %s), so tests and examples " +
 			"can't be run; read-only commands, and those that the user's rules permit, still can, each on " +
 			"its own and on the files themselves. Go by the files, and by the output in the conversation."}
+	sectionRule = words{ // keptFromRunning
+		"## 运行命令\n%s：测试和例子不能运行，也不要试。请根据文件和对话里的输出判断。",
+		"## Running commands\nHere %s: tests and examples can't be run, so don't try. Go by the files, and by the " +
+			"output in the conversation."}
 	sectionRequests = words{"## 用户的要求（按时间顺序，原文）", "## The user's requests (in order, verbatim)"}
 	requestsJudged  = words{ // approved, let go, at the limit, and what is not listed
 		"这次审的，是下面没有注明“已通过”的全部要求，审过而未通过的也算；注明“已放行”的，审当时还剩下的部分。" +

@@ -71,7 +71,8 @@ type review struct {
 	PromptSource string    `json:"prompt_source,omitempty"` // path of the instructions, or built-in
 	Model        string    `json:"model,omitempty"`         // the reviewer's
 	Way          string    `json:"way,omitempty"`           // with the agent's "cache", or its "own" prompt
-	NoCopy       string    `json:"no_copy,omitempty"`       // why nothing could be run
+	NoCopy       string    `json:"no_copy,omitempty"`       // why no copy could be made
+	Rule         string    `json:"rule,omitempty"`          // of the user's: it kept the reviewer from running anything
 	Seen         look      `json:"seen,omitzero"`           // the working tree, as the review began
 	Change       []string  `json:"change,omitempty"`        // its first paths, behind git's letter
 	Ended        time.Time `json:"ended,omitzero"`          // when it ended
@@ -89,7 +90,7 @@ func (r review) addition() review {
 	seen := r.Seen
 	seen.tree = tree{}
 	return review{ID: r.ID, PromptSource: r.PromptSource, Model: r.Model, Way: r.Way, NoCopy: r.NoCopy,
-		Seen: seen, Change: r.Change, Ended: r.Ended, outcome: r.outcome}
+		Rule: r.Rule, Seen: seen, Change: r.Change, Ended: r.Ended, outcome: r.outcome}
 }
 
 // A verdict is what became of a stop, of a question or of a review by hand.

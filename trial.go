@@ -227,20 +227,27 @@ func (l *launch) tryOnce(ctx context.Context) error {
 // hooks nor MCP servers (2.1.280, 2.1.332). An unknown command would go to the model.
 var trialCall = []string{"-p", "--strict-mcp-config", "--setting-sources", "user", "--no-session-persistence"}
 
-// hooklessFlags are those of claude with which it runs no hooks (2.1.332).
+// hooklessFlags are those of claude with which it runs no hooks, and the variables are as the first two (2.1.332).
 var hooklessFlags = []string{"--bare", "--safe-mode", "--restricted"}
 
+const simpleVariable, safeVariable = "CLAUDE_CODE_SIMPLE", "CLAUDE_CODE_SAFE_MODE"
+
 // mutes returns what keeps claude from running the hooks as far as that can be read, each on a line of its own:
-// keys of settings with their files, and flags; and what to do. It is "" if there is nothing.
+// keys of settings with their files, variables and flags; and what to do. It is "" if there is nothing.
 func (l *launch) mutes() (lines, hint string) {
 	lines, files := l.sources.listed(func(in source) (keys []string) {
-		for _, key := range mutingKeys {
-			if in.at(key).raw == "true" {
+		for _, key := range append(slices.Clone(mutingKeys), "env."+simpleVariable, "env."+safeVariable) {
+			if isTrue(in.at(key).variable()) {
 				keys = append(keys, key)
 			}
 		}
 		return keys
 	})
+	for _, name := range []string{simpleVariable, safeVariable} {
+		if isTrue(lookupEnv(l.env, name)) {
+			lines += "\n     " + name
+		}
+	}
 	for _, flag := range hooklessFlags {
 		if givenFlag(l.args, flag) != "" {
 			lines += "\n     " + flag

@@ -486,6 +486,14 @@ func TestTrialUnwritable(t *testing.T) {
 			expectIs(t, "settings.json", box.read("store/settings.json"), text)
 		})
 	}
+	t.Run("another owner's", func(t *testing.T) {
+		box := newFakeBox(t)
+		box.write(".claude/settings.json", 0o644, "{}")
+		box.ordinary()
+		check(t, os.Chown(filepath.Join(box.home, ".claude/settings.json"), 0, 0))
+		expectEnd(t, "a launch", box.supervise(), 1, "", "settings.json lacks something of ccc's, and can't be replaced: permission denied\n")
+		expectIs(t, "settings.json", box.settings(), "{}")
+	})
 }
 
 // A settings.json of 1.3's is brought up to date at the next launch, and doctor names what is missing before.
