@@ -10,7 +10,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -33,7 +32,6 @@ const largeFile, untrackedFiles, untrackedBytes = 10 << 20, 10_000, 100 << 20
 type lookout struct {
 	gitRunner
 	seen      look     // what it has seen
-	scope     []string // the pathspec that leaves out ccc's state directory, if that is in the tree
 	add       []string // what git add is called with
 	untracked []string
 	isPartial bool               // git could not read a file
@@ -80,27 +78,6 @@ func (p place) look() *lookout {
 		o.seen.Unseen = oneLine(err.Error())
 	}
 	return o
-}
-
-// alternatesVariable lists directories of objects that git reads, too; alternate is one of them.
-const alternatesVariable = "GIT_ALTERNATE_OBJECT_DIRECTORIES"
-
-func alternate(dir string) string {
-	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(dir) + `"`
-}
-
-// copyIndex copies the index of a working tree, if it has one. By its time git finds the files that
-// may have changed since without another size.
-func copyIndex(from, to string) error {
-	info, err := os.Stat(from)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	text, err := os.ReadFile(from)
-	if err != nil {
-		return err
-	}
-	return errors.Join(os.WriteFile(to, text, 0o600), os.Chtimes(to, time.Time{}, info.ModTime()))
 }
 
 // stage adds to the index what `git add -A` would, but for what a look leaves out. In two steps, so that what
@@ -159,14 +136,6 @@ func (o *lookout) nameUnread() error {
 
 func (o *lookout) leaveOut(why words, path string) { o.leftOut[why] = append(o.leftOut[why], path) }
 
-// A changedPath is a path of a change.
-type changedPath struct {
-	name    string // as git quotes it
-	letter  string // git's
-	content string // its new mode and id
-	isOld   bool   // it is as on the remote's main branch, or in a commit from before the change
-}
-
 // A judgedChange is what a review judges.
 type judgedChange struct {
 	look                       // now; Unseen is why the change is not known
@@ -182,10 +151,6 @@ type judgedChange struct {
 	shown   string             // its diff, as much of it as a request shows
 	rest    string             // the paths that shown does not show whole
 }
-
-// emptyTrees are the ids of a tree without files, by their length: git knows them without an object.
-var emptyTrees = map[int]string{40: "4b825dc642cb6eb9a060e54bf8d69288fbee4904",
-	64: "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321"}
 
 // compare fills in what differs from where the change begins. Where the objects of that are gone it is its
 // commit, else an empty tree.
@@ -213,11 +178,6 @@ func rank(isLast bool) int {
 	}
 	return 0
 }
-
-// diffFlags keep a diff from depending on what the user has set, and from renames.
-var diffFlags = []string{"diff", "--no-renames", "-O/dev/null", "--no-ext-diff", "--no-textconv",
-	"--no-color", "--no-relative", "--submodule=short", "--ignore-submodules=none",
-	"--src-prefix=a/", "--dst-prefix=b/"}
 
 // changedPaths returns the paths in which the tree or commit from differs from what o has seen, in git's order.
 // since is the begin that from is of. A path that is not part of the change gets no letter: it is still on
@@ -267,45 +227,10 @@ func (o *lookout) commitsBefore(b begin) (commits []string) {
 	merging, _ := readUserFile(filepath.Join(o.tree.gitDir(), "MERGE_HEAD"))
 	tips := append(strings.Fields(string(merging)), o.seen.Commit, o.tree.refAt(o.seen.Branch, b.Time))
 	tips = slices.DeleteFunc(tips, func(id string) bool { return id == "" })
-	newer, _ := o.lines(slices.Concat([]string{"rev-list", "--boundary", maxAge(b.Time)}, tips, []string{"--"})...)
-	for _, line := range newer {
-		if id, isOlder := strings.CutPrefix(line, "-"); isOlder {
-			tips = append(tips, id)
-		}
-	}
+	commits = o.olderThan(b.Time, tips)
+	commits = slices.DeleteFunc(commits, func(id string) bool { return id == b.Commit })
 	const most = 8
-	tips = slices.DeleteFunc(tips, func(id string) bool { return id == b.Commit || slices.Contains(newer, id) })
-	return tips[:min(most, len(tips))]
-}
-
-// differing returns the paths in which two trees or commits differ, in git's order.
-func (o *lookout) differing(from, to string) (paths []changedPath, err error) {
-	lines, err := o.lines(slices.Concat(diffFlags, []string{"--raw", "--no-abbrev", from, to}, o.scope)...)
-	for _, line := range lines {
-		what, name, _ := strings.Cut(line, "\t")
-		fields := strings.Fields(what) // two modes, two ids and a letter
-		paths = append(paths, changedPath{name: name, letter: fields[4], content: fields[1] + fields[3]})
-	}
-	return paths, err
-}
-
-// contents returns what the paths in which two trees differ have in the second one. It is empty if one of the
-// trees is not there.
-func (o *lookout) contents(from, to string) map[string]string {
-	var paths []changedPath
-	if from != "" && to != "" {
-		paths, _ = o.differing(from, to)
-	}
-	return byName(paths)
-}
-
-// byName returns the contents of the paths.
-func byName(paths []changedPath) map[string]string {
-	contents := map[string]string{}
-	for _, path := range paths {
-		contents[path.name] = path.content
-	}
-	return contents
+	return commits[:min(most, len(commits))]
 }
 
 // diffLimit is in characters, of all that a request shows. fileLimit is in bytes, of what is held of a path:

@@ -251,10 +251,12 @@ func TestLook(t *testing.T) {
 		"file and directory": begin + "rm a; mkdir a; echo x >a/x",
 		"directory and file": "git init -q; mkdir d; echo a >d/a; git add .; git commit -qm first; rm -r d; echo d >d",
 		"filter":             "git init -q; git config filter.large.clean 'wc -c'; echo '*.bin filter=large' >.gitattributes; echo 12345 >a.bin",
-		"intent to add":      begin + "echo n >n; git add -N n",
-		"SHA-256":            strings.Replace(begin, "init -q", "init -q --object-format=sha256", 1) + "echo more >>a; echo n >n",
-		"hooks, a monitor":   begin + "mkdir .git/hooks; printf '#!/bin/sh\ntouch ../ran' >.git/hooks/post-index-change; chmod +x .git/hooks/*; git config core.fsmonitor .git/hooks/post-index-change; echo n >n",
-		"odd \"name\\: é":    begin + "echo more >>a",
+		"git-lfs keeps a copy": begin + "git config filter.lfs.clean 'd=$(git config lfs.storage || echo .git/lfs); mkdir -p $d; tee $d/x | wc -c'; " +
+			"echo 'a filter=lfs' >.gitattributes; echo more >>a",
+		"intent to add":    begin + "echo n >n; git add -N n",
+		"SHA-256":          strings.Replace(begin, "init -q", "init -q --object-format=sha256", 1) + "echo more >>a; echo n >n",
+		"hooks, a monitor": begin + "mkdir .git/hooks; printf '#!/bin/sh\ntouch ../ran' >.git/hooks/post-index-change; chmod +x .git/hooks/*; git config core.fsmonitor .git/hooks/post-index-change; echo n >n",
+		"odd \"name\\: é":  begin + "echo more >>a",
 	} {
 		dir := filepath.Join(box.work, name)
 		box.gitIn(dir, script)
@@ -427,6 +429,16 @@ func TestLookObjects(t *testing.T) {
 		expectIs(t, "the tree", tree, trees[0])
 	}
 	p, session := box.placeIn(box.work), box.stateDir().session("s")
+	killed, running := p.objects()+"/pack/tmp_pack_1", p.objects()+"/pack/tmp_pack_2"
+	check(t, os.MkdirAll(filepath.Dir(killed), 0o700))
+	check(t, errors.Join(os.WriteFile(killed, nil, 0o600), os.WriteFile(running, nil, 0o600)))
+	long := ago(2*reviewLookPatience + time.Second)
+	check(t, os.Chtimes(killed, long, long))
+	box.lookIn(box.work)
+	for path, isLeft := range map[string]bool{killed: false, running: true} {
+		_, err := os.Stat(path)
+		expectIs(t, "is left: "+filepath.Base(path), err == nil, isLeft)
+	}
 	info, err := os.Stat(p.objects())
 	check(t, err)
 	expectIs(t, "the mode", info.Mode().Perm(), 0o700)
@@ -490,6 +502,26 @@ func TestBeginningByReflog(t *testing.T) {
 	expectIs(t, "since another working tree's commit", commit(elsewhere, ""), id("HEAD~1"))
 	box.gitIn(dir, "git checkout -q HEAD~2; git reflog expire --expire=all --all")
 	expectIs(t, "with an older commit checked out", commit(elsewhere, "2026-02-02T10:00:00Z"), id("HEAD"))
+}
+
+// A prompt waits for git as long as for one look, whatever is asked: of a session whose begin is in another working tree, too.
+func TestPromptPatience(t *testing.T) {
+	alone(t)
+	box := newFakeBox(t)
+	box.gitIn(box.work, "git init -q; git add .; git commit -qm first; git reflog expire --expire=all --all")
+	session := box.stateDir().session("s")
+	p := box.placeIn(box.work)
+	check(t, session.setBegin("elsewhere", sessionBegin{begin: begin{Commit: "HEAD", Time: now()}}))
+	box.write("../bin/git", 0o700, "#!/bin/sh\nsleep 60\n")
+	t.Setenv("PATH", filepath.Dir(box.program())+":"+os.Getenv("PATH"))
+	before := promptLookPatience
+	defer func() { promptLookPatience = before }()
+	promptLookPatience = 500 * time.Millisecond
+	start := time.Now()
+	check(t, p.beginAtPrompt(session, ""))
+	if took := time.Since(start); took > 10*time.Second {
+		t.Errorf("it took %v", took)
+	}
 }
 
 // What ccc verdict says where the remote's main branch has moved: what was pulled does not count, and is told; one's own push of

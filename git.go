@@ -6,8 +6,10 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -85,9 +87,10 @@ func (d dirs) isOfProject(start string) bool {
 // A gitRunner runs git in a working tree, without writing into the repository: it takes no optional lock, and
 // no hook and no file system monitor runs. Nothing is fetched.
 type gitRunner struct {
-	ctx  context.Context
-	tree tree
-	env  []string
+	ctx   context.Context
+	tree  tree
+	env   []string
+	scope []string // the pathspec that leaves out ccc's state directory, if that is in the tree
 }
 
 // gitIn returns what runs git in the working tree t until ctx ends, without the variables by which a git hook
@@ -98,7 +101,7 @@ func gitIn(ctx context.Context, t tree, env []string) gitRunner {
 		return strings.HasPrefix(name, "GIT_") && !strings.HasPrefix(name, "GIT_CONFIG_")
 	})
 	// git replace would show another commit than the one that is checked out.
-	return gitRunner{ctx, t, append(env, "GIT_OPTIONAL_LOCKS=0", "GIT_NO_REPLACE_OBJECTS=1",
+	return gitRunner{ctx: ctx, tree: t, env: append(env, "GIT_OPTIONAL_LOCKS=0", "GIT_NO_REPLACE_OBJECTS=1",
 		"GIT_ALLOW_PROTOCOL=none", "LC_ALL=C")}
 }
 
@@ -110,6 +113,31 @@ var gitFlags = []string{
 	"-c", "core.looseCompression=1", "-c", "core.fsync=none", "-c", "core.quotePath=true",
 	"-c", "diff.suppressBlankEmpty=false",
 }
+
+// alternatesVariable lists directories of objects that git reads, too; alternate is one of them.
+const alternatesVariable = "GIT_ALTERNATE_OBJECT_DIRECTORIES"
+
+func alternate(dir string) string {
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(dir) + `"`
+}
+
+// copyIndex copies the index of a working tree, if it has one. By its time git finds the files that
+// may have changed since without another size.
+func copyIndex(from, to string) error {
+	info, err := os.Stat(from)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	text, err := os.ReadFile(from)
+	if err != nil {
+		return err
+	}
+	return errors.Join(os.WriteFile(to, text, 0o600), os.Chtimes(to, time.Time{}, info.ModTime()))
+}
+
+// emptyTrees are the ids of a tree without files, by their length: git knows them without an object.
+var emptyTrees = map[int]string{40: "4b825dc642cb6eb9a060e54bf8d69288fbee4904",
+	64: "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321"}
 
 // output runs git and returns the first line of what it prints.
 func (g gitRunner) output(args ...string) (string, error) {
@@ -151,6 +179,71 @@ func (g gitRunner) run(stdin string, out io.Writer, args ...string) error {
 		return fmt.Errorf("%s (%w)", clip(text, 300), err)
 	}
 	return err
+}
+
+// A changedPath is a path of a change.
+type changedPath struct {
+	name    string // as git quotes it
+	letter  string // git's
+	content string // its new mode and id
+	isOld   bool   // it is as on the remote's main branch, or in a commit from before the change
+}
+
+// diffFlags keep a diff from depending on what the user has set, and from renames.
+var diffFlags = []string{"diff", "--no-renames", "-O/dev/null", "--no-ext-diff", "--no-textconv",
+	"--no-color", "--no-relative", "--submodule=short", "--ignore-submodules=none",
+	"--src-prefix=a/", "--dst-prefix=b/"}
+
+// differing returns the paths in which two trees or commits differ, in git's order.
+func (g gitRunner) differing(from, to string) (paths []changedPath, err error) {
+	lines, err := g.lines(slices.Concat(diffFlags, []string{"--raw", "--no-abbrev", from, to}, g.scope)...)
+	for _, line := range lines {
+		what, name, _ := strings.Cut(line, "\t")
+		fields := strings.Fields(what) // two modes, two ids and a letter
+		paths = append(paths, changedPath{name: name, letter: fields[4], content: fields[1] + fields[3]})
+	}
+	return paths, err
+}
+
+// contents returns what the paths in which two trees differ have in the second one. It is empty if one of the
+// trees is not there.
+func (g gitRunner) contents(from, to string) map[string]string {
+	var paths []changedPath
+	if from != "" && to != "" {
+		paths, _ = g.differing(from, to)
+	}
+	return byName(paths)
+}
+
+// byName returns the contents of the paths.
+func byName(paths []changedPath) map[string]string {
+	contents := map[string]string{}
+	for _, path := range paths {
+		contents[path.name] = path.content
+	}
+	return contents
+}
+
+// hasAll reports whether HEAD has all commits that the branch, or the stash, got since. One that is not there
+// got none.
+func (g gitRunner) hasAll(ref string, since time.Time) bool {
+	if ref == "" || since.IsZero() {
+		return true
+	}
+	more, _ := g.output("rev-list", "-1", maxAge(since), ref, "--not", "HEAD", "--")
+	return more == ""
+}
+
+// olderThan returns the newest commits from before that time among the tips and below them.
+func (g gitRunner) olderThan(at time.Time, tips []string) []string {
+	args := slices.Concat([]string{"rev-list", "--boundary", maxAge(at)}, tips, []string{"--"})
+	newer, _ := g.lines(args...)
+	for _, line := range newer {
+		if id, isOlder := strings.CutPrefix(line, "-"); isOlder {
+			tips = append(tips, id)
+		}
+	}
+	return slices.DeleteFunc(tips, func(id string) bool { return slices.Contains(newer, id) })
 }
 
 // branch returns the branch that is checked out, "" where it is none.

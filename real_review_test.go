@@ -241,6 +241,69 @@ func TestRealClientRefusedWork(t *testing.T) {
 	})
 }
 
+// Work that was sent back on a branch, and that the user has committed there, is judged by whoever stops there next, though another
+// session was approved on main meanwhile.
+func TestRealClientRefusedOnBranch(t *testing.T) {
+	forClients(t, nil, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
+		box.answering(func(r apiRequest) apiReply {
+			switch last := r.last("user"); {
+			case r.Kind == "review" && strings.Contains(last, "fix the notes"):
+				return replyVerdict(strings.Contains(last, "what is left"), "write a test")
+			case r.Kind == "review":
+				return replyVerdict(true, "")
+			case strings.Contains(last, "fix the notes"):
+				return bash("echo more >>notes.txt")
+			}
+			return replyText("done")
+		})
+		box.repository()
+		box.write(".claude/ccc.json", 0o600, `{"supervisor":{"max_iterations":1}}`)
+		ask := func(words string) {
+			box.run(60*time.Second, words+"\n", "ccc", "--supervisor", "--", "-p", "--permission-mode", "bypassPermissions")
+		}
+		box.gitIn(box.work, "git checkout -q -b topic")
+		ask("fix the notes")
+		box.gitIn(box.work, "git commit -qam WIP; git checkout -q main")
+		ask("is all well?")
+		expectNotIn(t, "the request on main", api.lastReview(t), "M notes.txt")
+		box.gitIn(box.work, "git checkout -q topic")
+		ask("what is left?")
+		expectIn(t, "the request on the branch", api.lastReview(t), "它最新的要求：fix the notes", "```\nM notes.txt\n```")
+		expectEnd(t, "the verdict", box.run(20*time.Second, "", "ccc", "verdict"), 0, "allow\n", "ccc")
+	})
+}
+
+// What the user edits after a prompt that Esc ended before the agent did anything is the user's.
+func TestRealClientEditsAfterEscape(t *testing.T) {
+	forClients(t, nil, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
+		box.answering(func(r apiRequest) apiReply {
+			switch last := r.last("user"); {
+			case r.Kind == "review":
+				return replyVerdict(true, "")
+			case strings.Contains(last, "begin later"):
+				return apiReply{text: "late", takes: time.Minute}
+			case strings.Contains(last, "add a line"):
+				return bash("echo own >>notes.txt")
+			}
+			return replyText("done")
+		})
+		box.repository()
+		tty := box.start("--permission-mode", "bypassPermissions")
+		tty.prompt("begin later")
+		api.await(t, "agent", 1, 60*time.Second)
+		tty.keys("Escape")
+		tty.waitUntil("the prompt in the input line", 60*time.Second, func(screen string) bool {
+			return strings.HasPrefix(inputLine(screen), "❯ begin later")
+		})
+		box.gitIn(box.work, "echo theirs >>notes.txt; git commit -qam mine")
+		tty.enter("add a line") // the client gives the words back, for enter to delete
+		box.awaitVerdicts(1)
+		request := api.lastReview(t)
+		expectIn(t, "the request", request, "\n+own\n")
+		expectNotIn(t, "the request", request, "\n+theirs\n")
+	})
+}
+
 // Where the conversation began without ccc the change begins at the commit that was checked out then: what the agent did before is
 // shown.
 func TestRealClientBegunBefore(t *testing.T) {

@@ -130,16 +130,6 @@ func (o *lookout) find(b *openBegin, approved string) (isHere, isAll bool) {
 	return isHere, isAll
 }
 
-// hasAll reports whether HEAD has all commits that the branch, or the stash, got since. One that is not there
-// got none.
-func (o *lookout) hasAll(ref string, since time.Time) bool {
-	if ref == "" || since.IsZero() {
-		return true
-	}
-	more, _ := o.output("rev-list", "-1", maxAge(since), ref, "--not", "HEAD", "--")
-	return more == ""
-}
-
 // beginAtPrompt opens the session's change with a prompt. It begins with a look, unless the agent has done
 // something since the begin that the session has. Outside git a prompt takes back what the last review said.
 func (p place) beginAtPrompt(s sessionFiles, transcript string) error {
@@ -152,21 +142,20 @@ func (p place) beginAtPrompt(s sessionFiles, transcript string) error {
 	p, end := p.within(context.Background(), promptLookPatience)
 	defer end()
 	state, _ := s.readState()
-	own, l, idle := state.Begins[p.key].begin, look{}, now()
-	if !hasActedSince(transcript, own.Time) {
+	was := state.Begins[p.key].begin
+	next := &openBegin{Session: s.id, Transcript: transcript}
+	if !hasActedSince(transcript, was.Time) {
 		o := p.look()
 		o.end()
-		l = o.seen
+		next.begin = o.seen.begin
 	}
-	if l.Tree != "" {
-		idle = own.Time
-		own = l.begin
-	} else {
-		own = p.ownBegin(s, transcript, now())
+	idle := was.Time
+	if next.Tree == "" {
+		next.begin = p.ownBegin(s, transcript, now())
+		idle = now()
 	}
-	next := &openBegin{begin: own, Session: s.id, Transcript: transcript}
 	next.Branch = p.branch()
-	return p.begin(s, own, func(r *treeRecord) { r.put(next, idle) })
+	return p.begin(s, next.begin, func(r *treeRecord) { r.put(next, idle) })
 }
 
 // ownBegin returns the begin that the session has here, else one that no look knows: the commit that was
@@ -272,14 +261,14 @@ func (p place) settle(s sessionFiles, r review, transcript string) error {
 	if !on.isQuestion && (r.Verdict == verdictBlock || r.Verdict == verdictLimit) {
 		next.Mark = r.Verdict
 	}
-	put := func(t *treeRecord) {
-		next.Branch = p.branch()
-		t.put(next, now())
+	if !on.isByHand {
+		next.begin = p.ownBegin(s, transcript, time.Time{})
 	}
+	next.Branch = p.branch()
+	put := func(t *treeRecord) { t.put(next, now()) }
 	if on.isByHand {
 		return p.update(put)
 	}
-	next.begin = p.ownBegin(s, transcript, time.Time{})
 	return p.begin(s, next.begin, put)
 }
 

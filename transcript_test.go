@@ -930,3 +930,36 @@ func exported(member string) (name string) {
 	}
 	return name
 }
+
+// Whether an agent has done something since a time is told by the last 4 MiB of its transcript. When in doubt, it has.
+func TestHasActedSince(t *testing.T) {
+	at := time.Date(2026, 11, 28, 10, 0, 0, 0, time.UTC)
+	entry := func(role, block string) string {
+		return fmt.Sprintf(`{"type":%q,"timestamp":%q,"message":{"model":"m","content":[%s]}}`+"\n",
+			role, at.Format(time.RFC3339), block)
+	}
+	words, call := entry("assistant", `{"type":"text","text":"x"}`), entry("assistant", `{"type":"tool_use","id":"t"}`)
+	result := entry("user", `{"type":"tool_result","content":"`+strings.Repeat("x", 1<<20)+`"}`)
+	for name, c := range map[string]struct {
+		text  string
+		since time.Time
+		want  bool
+	}{
+		"words before":                 {words, at.Add(time.Second), false},
+		"words at that time":           {words, at, true},
+		"words after":                  {words, at.Add(-time.Second), true},
+		"a call that may run":          {call, at.Add(time.Second), true},
+		"nothing":                      {entry("user", `{"type":"text","text":"x"}`), at, false},
+		"words before much":            {strings.Repeat(result, 5) + words, at.Add(time.Second), false},
+		"much after words":             {words + strings.Repeat(result, 5), at.Add(time.Second), true},
+		"no transcript":                {"", at, true},
+		"none, a session that is new":  {"", time.Time{}, false},
+		"a session that is new to ccc": {words, time.Time{}, true},
+	} {
+		path := filepath.Join(t.TempDir(), "t.jsonl")
+		if c.text != "" {
+			check(t, os.WriteFile(path, []byte(c.text), 0o600))
+		}
+		expectIs(t, name, hasActedSince(path, c.since), c.want)
+	}
+}
