@@ -15,6 +15,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"testing"
 	"time"
 )
 
@@ -24,6 +25,7 @@ type storySession struct {
 	here    string // the directory of its agent
 	said    string // the agent's last words, "" after anything else
 	entries int    // in its transcript
+	last    string // the id of the last of them
 	isPlain bool   // ccc has no hooks there
 	running *storyCommand
 }
@@ -51,7 +53,7 @@ type storyStep struct {
 func form(text string) func() *regexp.Regexp { return lazyRegexp("^" + text + "$") }
 
 var storySteps = []storyStep{
-	{form(`outside git()`), "", func(s *storyRun, _ *storySession, _ []string) {
+	{form(`(outside git)`), "", func(s *storyRun, _ *storySession, _ []string) {
 		check(s.t, os.RemoveAll(filepath.Join(s.work, ".git")))
 	}},
 	{form(`env (\w+=.*)`), "", func(s *storyRun, _ *storySession, words []string) { s.env = append(s.env, words[0]) }},
@@ -70,23 +72,20 @@ var storySteps = []storyStep{
 	{form(`([A-Z]) starts: (\w+)`), ofHook, func(s *storyRun, a *storySession, words []string) {
 		s.hook(a, "", eventStart, `"source":`+inQuotes(words[1]))
 	}},
-	{form(`([A-Z]) stops(?: while (.+) works?)?(?:; the reviewer: (.*))?`), ofHook, (*storyRun).stop},
-	{form(`([A-Z]) asks "(.*?)"(?:; the reviewer: (.*))?`), ofHook, func(s *storyRun, a *storySession, words []string) {
+	{form(`([A-Z]) stops(?: while (\w+ \w+(?: and \w+ \w+)*) works?)?(?:; the reviewer: (.+))?`), ofHook, (*storyRun).stop},
+	{form(`([A-Z]) asks "(.*?)"(?:; the reviewer: (.+))?`), ofHook, func(s *storyRun, a *storySession, words []string) {
 		input := `{"questions":[{"question":` + inQuotes(words[1]) + `,"header":"Q","multiSelect":false,"options":[]}]}`
 		s.hook(a, words[2], eventPreToolUse, `"tool_name":"AskUserQuestion","tool_use_id":"q","tool_input":`+input)
 	}},
-	{form(`([A-Z]) by hand; the reviewer: (.*)`), ofCommand, func(s *storyRun, a *storySession, words []string) {
+	{form(`([A-Z]) by hand; the reviewer: (.+)`), ofCommand, func(s *storyRun, a *storySession, words []string) {
 		s.reviewed(a, words[1], func() *storyCommand { return s.begin(a.here, "", s.env, "ccc", "review", a.id) })
 	}},
 	{form(`([A-Z])'s reviewer: (.*)`), ofHook, func(s *storyRun, a *storySession, words []string) {
 		s.answer("verdict-"+a.id, words[1])
-		s.write("../fake/go-"+a.id, 0o600, "")
-		s.end(a.running)
-		check(s.t, os.Remove(filepath.Join(s.home, "../fake/go-"+a.id)))
+		s.endRunning(a, words[0], func(*exec.Cmd) { s.write("../fake/go-"+a.id, 0o600, "") })
 	}},
-	{form(`([A-Z]): Esc`), ofHook, func(s *storyRun, a *storySession, _ []string) {
-		check(s.t, a.running.Process.Signal(syscall.SIGTERM))
-		s.end(a.running)
+	{form(`([A-Z]): Esc`), ofHook, func(s *storyRun, a *storySession, words []string) {
+		s.endRunning(a, words[0], func(c *exec.Cmd) { check(s.t, c.Process.Signal(syscall.SIGTERM)) })
 	}},
 	{form(`([A-Z]) goes to (\S+)`), "", func(s *storyRun, a *storySession, words []string) {
 		a.here = filepath.Join(s.work, words[1])
@@ -100,6 +99,7 @@ var storySteps = []storyStep{
 		check(s.t, err)
 		check(s.t, os.WriteFile(s.transcript(a), text, 0o600))
 		a.entries = of.entries
+		a.last = of.last
 	}},
 }
 
@@ -117,6 +117,8 @@ func (s *storyRun) prepare(files string) {
 			s.write(home, 0o600, text)
 		case isFile:
 			s.write(filepath.Join("../work", name), 0o600, text)
+		case file != "":
+			s.fault = fmt.Errorf("%q: it has no name between \"-- \" and \" --\"", strings.TrimSpace(file))
 		}
 	}
 	s.repository()
@@ -124,7 +126,7 @@ func (s *storyRun) prepare(files string) {
 
 // session returns the session of a letter, which begins with that; nil if it is none.
 func (s *storyRun) session(letter string) *storySession {
-	if len(letter) != 1 {
+	if len(letter) != 1 || letter < "A" || letter > "Z" {
 		return nil
 	}
 	a := s.sessions[letter]
@@ -147,14 +149,15 @@ func (s *storyRun) transcript(a *storySession) string {
 // add adds an entry with these members and blocks, which are JSON, to the session's transcript.
 func (s *storyRun) add(a *storySession, role, members, blocks string) {
 	parent := "null"
-	if a.entries > 0 {
-		parent = inQuotes(fmt.Sprint(a.id, a.entries))
+	if a.last != "" {
+		parent = inQuotes(a.last)
 	}
 	a.entries++
+	a.last = fmt.Sprint(a.id, a.entries)
 	a.said = ""
-	line := fmt.Sprintf(`{"parentUuid":%s,"uuid":"%s%d","timestamp":%q,"cwd":%q,"sessionId":%q,"version":"2.1.332",`+
+	line := fmt.Sprintf(`{"parentUuid":%s,"uuid":%q,"timestamp":%q,"cwd":%q,"sessionId":%q,"version":"2.1.332",`+
 		`"type":%q,%s"message":{"role":%q,"model":"m-1","content":[%s]}}`+"\n",
-		parent, a.id, a.entries, time.Now().UTC().Format("2006-01-02T15:04:05.000Z"), a.here, a.id, role, members, role, blocks)
+		parent, a.last, time.Now().UTC().Format("2006-01-02T15:04:05.000Z"), a.here, a.id, role, members, role, blocks)
 	check(s.t, appendFile(s.transcript(a), []byte(line)))
 }
 
@@ -178,7 +181,10 @@ func (s *storyRun) prompt(a *storySession, words []string) {
 	if strings.HasPrefix(words[1], "<") { // Claude Code's own
 		members = `"promptSource":"system",`
 	}
-	if len(s.printed["stdout"]) == 0 {
+	isKept := slices.ContainsFunc(s.printed["stdout"], func(line string) bool {
+		return strings.Contains(line, `"decision":"block"`)
+	})
+	if !isKept {
 		s.add(a, "user", members, `{"type":"text","text":`+inQuotes(words[1])+`}`)
 	}
 }
@@ -190,6 +196,7 @@ func (s *storyRun) writes(a *storySession, words []string) {
 	if words[1] == "adds" {
 		mode = os.O_APPEND
 	}
+	check(s.t, os.MkdirAll(filepath.Dir(path), 0o700))
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|mode, 0o644)
 	check(s.t, err)
 	_, err = file.WriteString(words[3] + "\n")
@@ -232,14 +239,19 @@ func (s *storyRun) reviewed(a *storySession, answer string, begin func() *storyC
 	before := s.asked
 	name := fmt.Sprint("review-", s.asked+1)
 	if answer == "works" {
-		wait := `sh until [ -f "$FAKE_CLAUDE_DIR/go-` + a.id + `" ]; do sleep 0.02; done; play verdict ` + a.id + "\n"
-		s.write("../fake/"+name, 0o600, wait)
+		wait := `sh : >"$FAKE_CLAUDE_DIR/at-%[1]s"; until [ -f "$FAKE_CLAUDE_DIR/go-%[1]s" ]; do sleep 0.02; done; ` +
+			`rm "$FAKE_CLAUDE_DIR/at-%[1]s" "$FAKE_CLAUDE_DIR/go-%[1]s"; play verdict %[1]s` + "\n"
+		s.write("../fake/"+name, 0o600, fmt.Sprintf(wait, a.id))
+		at := filepath.Join(s.home, "../fake/at-"+a.id)
+		check(s.t, os.RemoveAll(at)) // of a review that Esc has ended
 		a.running = begin()
-		for deadline := time.Now().Add(60 * time.Second); s.asked == before; time.Sleep(5 * time.Millisecond) {
-			if s.noteRequests(); time.Now().After(deadline) {
+		for deadline := time.Now().Add(60 * time.Second); !isThere(at); time.Sleep(5 * time.Millisecond) {
+			if time.Now().After(deadline) {
 				s.t.Fatal("no review has begun")
 			}
 		}
+		s.noteRequests()
+		s.noteLog()
 		return
 	}
 	if answer != "" {
@@ -249,22 +261,61 @@ func (s *storyRun) reviewed(a *storySession, answer string, begin func() *storyC
 	s.expectAsked(answer, before)
 }
 
-// expectAsked wants a reviewer to have been asked, since so many were, if there is an answer, and else none.
+// isThere reports whether there is such a file.
+func isThere(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// endRunning ends the command of the session a that was left at work, by what begins its end.
+func (s *storyRun) endRunning(a *storySession, letter string, begin func(c *exec.Cmd)) {
+	if a.running == nil {
+		s.fault = fmt.Errorf("no review of %s is at work", letter)
+		return
+	}
+	begin(a.running.Cmd)
+	s.end(a.running)
+	a.running = nil
+}
+
+// expectAsked wants one more reviewer than before to have been asked if there is an answer, and else none.
 func (s *storyRun) expectAsked(answer string, before int) {
-	if (answer != "") != (s.asked == before+1) {
+	wanted := before
+	if answer != "" {
+		wanted++
+	}
+	if s.asked != wanted {
 		s.fault = fmt.Errorf("%d reviewers were asked: %q", s.asked-before, s.printed["stderr"])
 	}
 }
 
+// answerText is one thing that a reviewer does.
+const answerText = `(runs|says|allow|refuse|fail|words)(?: ("(?:\\.|[^"\\])*"))?`
+
+var (
+	answerPart = lazyRegexp(answerText)
+	answerForm = lazyRegexp(`^` + answerText + `(?:, ` + answerText + `)*$`)
+)
+
 // answer has the reviewer's call of that name answer so: `runs "COMMAND"` and `says "WORDS"`, with commas between them, and at
-// the end `allow`, `refuse`, `fail` or `words`, which is no verdict, each with a text in quotes, or none.
+// the end `allow`, `refuse`, `fail` or `words`, which is no verdict, each with a text in quotes, or none. What a command prints
+// goes nowhere.
 func (s *storyRun) answer(name, text string) {
+	if !answerForm().MatchString(text) {
+		s.fault = fmt.Errorf("no reviewer answers %q", text)
+		return
+	}
 	var review fakeReview
-	for _, found := range regexp.MustCompile(`(\w+)(?: ("(?:\\.|[^"\\])*"))?`).FindAllStringSubmatch(text, -1) {
-		said, _ := strconv.Unquote(found[2])
+	for _, found := range answerPart().FindAllStringSubmatch(text, -1) {
+		var said string
+		if found[2] != "" {
+			var err error
+			said, err = strconv.Unquote(found[2])
+			check(s.t, err)
+		}
 		switch found[1] {
 		case "runs":
-			review = append(review, calls("Bash", `{"command":`+inQuotes(said)+`}`, "ok"), runs(said))
+			review = append(review, calls("Bash", `{"command":`+inQuotes(said)+`}`, "ok"), runs("exec 3>&1 >/dev/null"), runs(said), runs("exec >&3"))
 		case "says":
 			review = append(review, says(said))
 		case "allow", "refuse":
@@ -273,8 +324,6 @@ func (s *storyRun) answer(name, text string) {
 			review = append(review, fails(said)...)
 		case "words":
 			review = append(review, answers(said))
-		default:
-			s.fault = fmt.Errorf("no reviewer answers %q", found[1])
 		}
 	}
 	s.reviews(review)
@@ -289,7 +338,6 @@ func (s *storyRun) begin(dir, input string, env []string, argv ...string) *story
 	c.Stdout = &c.stdout
 	c.Stderr = &c.stderr
 	c.Env = append(slices.Clone(c.Env), env...)
-	s.logged = len(s.log())
 	check(s.t, c.Start())
 	return c
 }
@@ -302,6 +350,7 @@ func (s *storyRun) end(c *storyCommand) {
 		s.t.Fatal("it did not end within a minute")
 	}
 	stdout := c.stdout.String()
+	s.printed["message"] = []string{}
 	answer := map[string]any{}
 	_ = json.Unmarshal([]byte(stdout), &answer) // else it is none of a hook's
 	if message, isTold := answer["systemMessage"].(string); isTold {
@@ -315,8 +364,18 @@ func (s *storyRun) end(c *storyCommand) {
 	s.printed["stdout"] = s.lines(stdout)
 	s.printed["stderr"] = s.lines(c.stderr.String())
 	s.printed["exit"] = []string{strconv.Itoa(c.ProcessState.ExitCode())}
-	s.printed["log"] = s.lines(s.log()[s.logged:])
 	s.noteRequests()
+	s.noteLog()
+}
+
+// noteLog notes what the log has got since the step before ended.
+func (s *storyRun) noteLog() {
+	log := s.log()
+	if len(log) < s.logged { // it has begun anew
+		s.logged = 0
+	}
+	s.printed["log"] = s.lines(log[s.logged:])
+	s.logged = len(log)
 }
 
 // noteRequests notes what reviewers were asked since it looked last: the request, and of the change the paths with git's
@@ -328,15 +387,66 @@ func (s *storyRun) noteRequests() {
 			return
 		}
 		s.asked++
-		_, change, _ := strings.Cut(request, strings.TrimSuffix(sectionChanges.en, "%s"))
+		_, change, isEnglish := strings.Cut(request, strings.TrimSuffix(sectionChanges.en, "%s"))
+		if !isEnglish {
+			_, change, _ = strings.Cut(request, strings.TrimSuffix(sectionChanges.zh, "%s"))
+		}
 		change, _, _ = strings.Cut(change, "\n## ")
 		paths := regexp.MustCompile(`(?m)^[AMDT] .*$`).FindAllString(change, -1)
 		slices.SortFunc(paths, func(a, b string) int { return strings.Compare(a[2:], b[2:]) })
 		s.printed["shown"] = s.lines(request)
 		s.printed["paths"] = s.lines(strings.Join(paths, ", "))
-		s.printed["lines"] = s.lines(shownLines(request))
+		lines := shownLines(request)
+		if lines == "-" { // none
+			lines = ""
+		}
+		s.printed["lines"] = s.lines(lines)
 	}
 }
 
 // inQuotes is a text as JSON.
 func inQuotes(text string) string { return string(encodeJSON(text)) }
+
+// A story that is wrong, or could not fail, is an error, whatever ccc does.
+func TestStoryFaults(t *testing.T) {
+	const promise = "# A promise.\n"
+	for text, want := range map[string]string{
+		"$ true\nexit: 0":                                                  "a story begins with its promise",
+		promise + strings.Repeat("\n", 40) + "$ :":                         "at most 40 lines",
+		promise + "A prompt: do it":                                        "it wants nothing",
+		promise + "A promt: do it\nstdout: none":                           `"A promt: do it": there is no such step`,
+		promise + "A prompt: do it\nwhat it prints":                        `"what it prints": there is no such step`,
+		promise + "A says: x\nstdout: none":                                `"stdout: none": the step before prints nothing of that kind`,
+		promise + "$ true\nmessage: none":                                  `"message: none": the step before prints nothing of that kind`,
+		promise + "A is plain\nA prompt: x\nstdout: none":                  `"stdout: none": the step before prints nothing`,
+		promise + "$ true\nshown: none":                                    `"shown: none": the step before prints nothing`,
+		promise + "A prompt: x\nstdout: ":                                  `"stdout: ": there is no such step`,
+		promise + "$ echo a\nA promt: x":                                   `"A promt: x": there is no such step`,
+		promise + "A: Esc":                                                 "no review of A is at work",
+		promise + "A stops while s1 works":                                 "there is no such step",
+		promise + "$ :\n\n-- a\ntext":                                      "it has no name between",
+		promise + "A prompt: x\nA stops\nstdout: x":                        "1 reviewers were asked",
+		promise + "A is plain\nA stops; the reviewer: allow\nstdout: none": "0 reviewers were asked",
+		promise + "A stops; the reviewer: maybe\nstdout: none":             `no reviewer answers "maybe"`,
+		promise + "A stops; the reviewer: allow 'x'\nstdout: none":         `no reviewer answers "allow 'x'"`,
+	} {
+		s := playStory(newFakeBox(t), text)
+		expectError(t, text, s.fault, want)
+	}
+	for text, told := range map[string]string{
+		"$ echo a b; echo c d\nstdout: c e": "stdout: c d",
+		"$ echo a b; echo c\na":             "a b\nc",
+		"$ exit 3\nstdout: none":            "exit: 3\nstdout: none",
+		"$ echo a\nexit: 1":                 "exit: 0",
+		"$ echo a\nnot stdout: a":           "stdout: a",
+		"$ true\nnot stdout: a":             "stdout: none",
+		"$ exit 3\n# why\nexit: 4":          "# why\nexit: 3",
+		"$ echo none of it\nstdout: none":   "stdout: none of it",
+	} {
+		s := playStory(newFakeBox(t), promise+text)
+		command, _, _ := strings.Cut(text, "\n")
+		expectIs(t, "the fault of "+text, fmt.Sprint(s.fault), "<nil>")
+		expectIs(t, "what -update makes of "+text, strings.Join(s.told, "\n"), promise+command+"\n"+told)
+		expectIn(t, "what is told of "+text, fmt.Sprint(s.missed), command, "\nwanted: ", "\nactual: ")
+	}
+}
