@@ -33,7 +33,7 @@ type storyRun struct {
 var wanted = lazyRegexp(`^(not )?(stdout|message|stderr|exit|shown|paths|lines|log): (.+)$`)
 
 // slip is a line that looks like a step or like something wanted. It is not taken for stdout, even if it is neither.
-var slip = lazyRegexp(`^([A-Z]('s)? [a-z]|[A-Z]: |(not )?[a-z]+: |-- )`)
+var slip = lazyRegexp(`^([A-Z]('s)? [a-z]+( \S+)?(; the reviewer)?: |[A-Z]: |(not )?[a-z]+: |-- )`)
 
 // formOf returns the form of a step and what it finds in the line, nil if the line is no step.
 func formOf(line string) (*storyStep, []string) {
