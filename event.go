@@ -127,18 +127,19 @@ func (e *hookEvent) conversation(prompt string) (talk conversation, err error) {
 		isPrompt := func(words string) bool { return isRequest(words, prompt) }
 		arrived := prompt == "" || slices.ContainsFunc(talk.submitted, isPrompt) ||
 			time.Since(start) > queuePatience && slices.ContainsFunc(talk.queue, isPrompt)
-		talk.incomplete = err != nil || !arrived || !e.saysLast(talk.lastWords)
+		talk.incomplete = err != nil || !arrived || !e.saysLast(&talk)
 		if !talk.incomplete || time.Since(start) > transcriptPatience {
 			return talk, err
 		}
 	}
 }
 
-// saysLast reports whether last, what the agent said or called last in the transcript, is that of the event.
-func (e *hookEvent) saysLast(last string) bool {
+// saysLast reports whether what the agent said or called last in talk is that of the event.
+func (e *hookEvent) saysLast(talk *conversation) bool {
 	if on := e.occasion(); on != nil && on.isQuestion {
-		return e.ToolUseID == "" || last == toolUse+e.ToolUseID
+		return e.ToolUseID == "" || talk.lastCall == e.ToolUseID
 	}
-	said, last := strings.TrimSpace(string(e.LastAssistantMessage)), strings.TrimSpace(last)
-	return last != "" && (strings.Contains(said, last) || strings.Contains(last, said))
+	said, last := strings.TrimSpace(string(e.LastAssistantMessage)), strings.TrimSpace(talk.lastWords)
+	isSaid := strings.Contains(said, last) || strings.Contains(last, said)
+	return last != "" && talk.lastCall == "" && isSaid
 }

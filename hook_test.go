@@ -713,16 +713,21 @@ func TestEventLastWords(t *testing.T) {
 		{eventStop, "", "", "done", true},
 		{eventStop, "", "", "", false},
 		{eventStop, "done", "", " ", false},
-		{eventStop, "done", "", toolUse + "1", false},
-		{eventPreToolUse, "", "1", toolUse + "1", true},
-		{eventPreToolUse, "", "1", toolUse + "2", false},
+		{eventStop, "done", "", "call 1", false},
+		{eventStop, "tool_use 1", "", "tool_use 1", true},
+		{eventPreToolUse, "", "1", "call 1", true},
+		{eventPreToolUse, "", "1", "call 2", false},
 		{eventPreToolUse, "", "1", "1", false},
 		{eventPreToolUse, "", "", "x", true},
 		{eventPreToolUse, "x", "1", "x", false},
 	} {
 		e := hookEvent{HookEventName: test.event, ToolName: askUserQuestion, LastAssistantMessage: blockText(test.said), ToolUseID: test.call}
 		name := fmt.Sprintf("%s that says %q, of call %q, with the transcript's last %q", test.event, test.said, test.call, test.last)
-		expectIs(t, name, e.saysLast(test.last), test.want)
+		last := conversation{lastWords: test.last}
+		if id, isCall := strings.CutPrefix(test.last, "call "); isCall {
+			last = conversation{lastCall: id}
+		}
+		expectIs(t, name, e.saysLast(&last), test.want)
 	}
 	for prompt, want := range map[string]bool{"": false, "fix it": true, "<task-notification>\nx": false, " ": false,
 		"<cross-session-message from=\"b\">hi</cross-session-message>": false, `Background agent "x" was stopped by the user.`: false,

@@ -74,7 +74,7 @@ func (s *supervision) subjectByHand(talk conversation, here string) subject {
 		here = talk.cwd
 	}
 	s.place = s.dirs.state.place(s.dirs.here, here, s.dirs.env)
-	isWorking := talk.lastWords == "" || strings.HasPrefix(talk.lastWords, toolUse) // it has not answered yet
+	isWorking := talk.lastWords == "" || talk.lastCall != "" // it has not answered yet
 	return subject{conversation: talk, lastMessage: talk.lastWords, isWorking: isWorking,
 		section: occasionNamed(eventReview).section}
 }

@@ -27,7 +27,8 @@ type conversation struct {
 	began      time.Time     // the time of the first prompt
 	acted      time.Time     // when the agent said or did something last
 	called     time.Time     // when the agent called a tool last
-	lastWords  string        // the agent's, or toolUse and the id of its call; "" if the user spoke last
+	lastWords  string        // the agent's, in its last message
+	lastCall   string        // the id of the call that ends this message, "" for none
 	model      string        // the model that was asked last, as --model takes it
 	version    string        // of the Claude Code that wrote the last entry
 	cwd        string        // where the agent was last
@@ -101,6 +102,9 @@ func (c *conversation) noteReviews(past *history) {
 	c.requests = c.requests[first:]
 }
 
+// isUsersTurn reports whether the agent has said and called nothing since the user spoke.
+func (c *conversation) isUsersTurn() bool { return c.lastWords == "" && c.lastCall == "" }
+
 // isRequest reports whether the transcript's request is the prompt. /supervisor may come before it, and the
 // transcript has other white space around the prompt and a command's arguments.
 func isRequest(request, prompt string) bool {
@@ -112,7 +116,7 @@ func isRequest(request, prompt string) bool {
 // conversation.
 func readConversation(path string) (c conversation, err error) {
 	err = readLines(path, c.line) // the last line may still be on its way; then it is not JSON yet
-	if err == nil && len(c.submitted) == 0 && c.lastWords == "" {
+	if err == nil && len(c.submitted) == 0 && c.isUsersTurn() {
 		err = fmt.Errorf("%s holds no conversation", path)
 	}
 	return c, err
@@ -135,21 +139,34 @@ func hasActedSince(path string, since time.Time) bool {
 	r.lines.close()
 	isTold := err == nil && (r.at <= transcriptEnd || !c.acted.IsZero())
 	isSince := !c.acted.IsZero() && !c.acted.Before(since)
-	return !isTold || isSince || strings.HasPrefix(c.lastWords, toolUse)
+	return !isTold || isSince || c.lastCall != ""
 }
 
-// Marks of the lines that count. Most lines are other results of tools, which are not parsed, so that 200 MB
-// take about a second. Quotation marks in a string are escaped: these are an entry's own.
+// Marks of the lines that count: a member, and how its value begins. Most lines are other results of tools,
+// which are not parsed, so that 200 MB take about a second.
 var (
 	entryMarks = []string{`"type":"user"`, `"type":"assistant"`, `"type":"queued_command"`, `"modelId":"`,
-		`"type":"queue-operation"`, `"compact_boundary"`}
-	answerMarks = []string{`"answers":{`, `"userFeedback":"`, `"planWasEdited":true`,
-		`},{"type":"text","text":"`}
+		`"type":"queue-operation"`, `"subtype":"compact_boundary"`}
+	answerMarks = []string{`"answers":{`, `"userFeedback":"`, `"planWasEdited":true`, `"type":"text"`}
 )
+
+// hasMark reports whether a line of JSON has the mark, with whatever blanks around its colon. Quotation marks
+// in a string are escaped: those of the mark are an entry's own.
+func hasMark(line []byte, mark string) bool {
+	key, value, _ := strings.Cut(mark, ":")
+	for isKey := true; isKey; {
+		_, line, isKey = bytes.Cut(line, []byte(key))
+		after, isMember := bytes.CutPrefix(bytes.TrimLeft(line, " \t"), []byte(":"))
+		if isMember && bytes.HasPrefix(bytes.TrimLeft(after, " \t"), []byte(value)) {
+			return true
+		}
+	}
+	return false
+}
 
 // line reads one line.
 func (c *conversation) line(line []byte) {
-	isMarked := func(mark string) bool { return bytes.Contains(line, []byte(mark)) }
+	isMarked := func(mark string) bool { return hasMark(line, mark) }
 	marks, isResult := entryMarks, isMarked(`"type":"tool_result"`)
 	if isResult {
 		marks = answerMarks
@@ -161,7 +178,7 @@ func (c *conversation) line(line []byte) {
 	if _, isSyntax := json.Unmarshal(line, &e).(*json.SyntaxError); isSyntax || e.IsSidechain {
 		return
 	}
-	isTyped, text := e.Type == "user" && !isResult, string(e.Message.Content)
+	isTyped, text := e.Type == "user" && !isResult, e.Message.Content.words
 	if isTyped || e.Subtype == "compact_boundary" {
 		c.takeBack(e)
 	}
@@ -178,7 +195,8 @@ func (c *conversation) line(line []byte) {
 		i := max(0, slices.Index(c.queue, string(e.Queued)))
 		c.queue = slices.Delete(c.queue, i, min(i+1, len(c.queue)))
 	case e.Type == "assistant":
-		if c.lastWords = text; strings.Contains("\n"+text, "\n"+toolUse) {
+		c.lastWords, c.lastCall = text, e.Message.Content.call
+		if c.lastCall != "" {
 			c.called, c.wordsOnly = e.Timestamp, false
 		}
 		if e.Message.Model != "<synthetic>" { // Claude Code's own error messages are of that model
@@ -192,7 +210,7 @@ func (c *conversation) line(line []byte) {
 		}
 	case !isTyped || e.IsMeta || e.IsCompactSummary:
 	case strings.HasPrefix(text, interruption):
-		c.stopped = c.lastWords != "" // else Esc sent what the user had typed
+		c.stopped = !c.isUsersTurn() // else Esc sent what the user had typed
 	default:
 		c.addTyped(e, text)
 	}
@@ -237,10 +255,9 @@ func (c *conversation) addPrompt(e transcriptEntry, text string) {
 	}
 	r := userRequest{at: e.Timestamp, id: e.UUID, parent: e.ParentUUID, words: strings.TrimSpace(text)}
 	isQueued := e.Type == "user" && e.PromptSource == "queued"
-	isAtCall := strings.HasPrefix(c.lastWords, toolUse)
-	isSentToo := c.lastWords == "" && c.newest().remark == remarkWithEsc
+	isSentToo := c.isUsersTurn() && c.newest().remark == remarkWithEsc
 	switch {
-	case isQueued && (isAtCall || isSentToo):
+	case isQueued && (c.lastCall != "" || isSentToo):
 		r.remark = remarkWithEsc
 	case c.stopped && !isQueued:
 		for i := len(c.requests) - 1; i >= 0 && c.stopped; i-- { // not at an answer
@@ -249,7 +266,7 @@ func (c *conversation) addPrompt(e transcriptEntry, text string) {
 		}
 	}
 	if e.Type == "user" {
-		c.lastWords = ""
+		c.lastWords, c.lastCall = "", ""
 	}
 	c.requests, c.stopped = append(c.requests, r), false
 	if c.began.IsZero() {
@@ -296,7 +313,7 @@ type transcriptEntry struct {
 	Message struct {
 		Model   string
 		Usage   tokens
-		Content blockText
+		Content content
 	} `json:"message"`
 	Attachment struct {
 		Type     string
@@ -331,21 +348,18 @@ func (e transcriptEntry) answer() userRequest {
 		}
 		r.remark = remarkAnswered
 	case result.PlanWasEdited:
-		r.words, r.remark = result.Plan+"\n\n"+string(e.Message.Content), remarkPlanned
+		r.words, r.remark = result.Plan+"\n\n"+e.Message.Content.words, remarkPlanned
 	case e.UserFeedback != "":
 		r.words, r.remark = e.UserFeedback, remarkRefused
 	case !e.IsMeta:
-		r.words, r.remark = string(e.Message.Content), remarkApproved
+		r.words, r.remark = e.Message.Content.words, remarkApproved
 	}
 	r.words = strings.TrimSpace(r.words)
 	return r
 }
 
-// Beginnings of what Claude Code writes in the place of the user, and of what is read of a call.
-const (
-	toolUse      = "tool_use "                    // comes in a blockText before the id of a call
-	interruption = "[Request interrupted by user" // the user pressed Esc
-)
+// interruption begins what Claude Code writes in the place of the user who has pressed Esc.
+const interruption = "[Request interrupted by user"
 
 // agentsStopped matches what Claude Code submits once the user has stopped the agents in the background: of
 // one, and of several (2.1.280, 2.1.332), also those that it calls tasks or has only interrupted.
@@ -363,12 +377,15 @@ func isUsersOwn(text string) bool {
 	return text != "" && !agentsStopped().MatchString(text) && !slices.ContainsFunc(starts, isStart)
 }
 
-// blockText is a text, or of a list of blocks the texts and the ids of calls, each on a line.
-type blockText string
+// A content is what a message says and calls.
+type content struct {
+	words string // its text, or of a list of blocks the texts, each on a line
+	call  string // the id of its last call, "" for none
+}
 
-func (b *blockText) UnmarshalJSON(raw []byte) error {
+func (c *content) UnmarshalJSON(raw []byte) error {
 	if raw[0] == '"' {
-		return json.Unmarshal(raw, (*string)(b))
+		return json.Unmarshal(raw, &c.words)
 	}
 	var blocks []struct{ Type, Text, ID string }
 	err := json.Unmarshal(raw, &blocks) // anything else than a list of blocks has no words
@@ -378,9 +395,19 @@ func (b *blockText) UnmarshalJSON(raw []byte) error {
 		case "text":
 			texts = append(texts, block.Text)
 		case "tool_use":
-			texts = append(texts, toolUse+block.ID)
+			c.call = block.ID
 		}
 	}
-	*b = blockText(strings.Join(texts, "\n"))
+	c.words = strings.Join(texts, "\n")
+	return err
+}
+
+// blockText is the words of a content.
+type blockText string
+
+func (b *blockText) UnmarshalJSON(raw []byte) error {
+	var c content
+	err := c.UnmarshalJSON(raw)
+	*b = blockText(c.words)
 	return err
 }

@@ -177,16 +177,46 @@ func conversationOf(t *testing.T, text string) conversation {
 	return talk
 }
 
-// Exactly the requests that stand are read.
+// withBlanks is JSON with a blank before each colon and after each colon and comma.
+func withBlanks(lines string) string {
+	var b strings.Builder
+	isString := false
+	for i := 0; i < len(lines); i++ {
+		switch c := lines[i]; {
+		case c == '\\':
+			b.WriteByte(c)
+			i++
+		case c == '"':
+			isString = !isString
+		case c == ':' && !isString:
+			b.WriteString(" : ")
+			continue
+		case c == ',' && !isString:
+			b.WriteString(", ")
+			continue
+		}
+		b.WriteByte(lines[i])
+	}
+	return b.String()
+}
+
+// Exactly the requests that stand are read, also of a transcript that a script has written anew with other blanks.
 func TestTranscriptRequests(t *testing.T) {
 	for _, test := range readRequestCases(t) {
-		t.Run(test.name, func(t *testing.T) {
-			got := conversationOf(t, transcriptOf(test.lines))
-			expectIs(t, "the requests", toldOf(got.requests), test.requests)
-			expectIs(t, "what the agent said last", got.lastWords, test.last)
-			expectIs(t, "the directories", strings.Join(append(got.dirs, ""), "|"), test.dirs)
-			expectIs(t, "the version", got.version, "2.1.332")
-		})
+		lines := transcriptOf(test.lines)
+		for name, text := range map[string]string{test.name: lines, test.name + ", spaced": withBlanks(lines)} {
+			t.Run(name, func(t *testing.T) {
+				got := conversationOf(t, text)
+				expectIs(t, "the requests", toldOf(got.requests), test.requests)
+				last := got.lastWords
+				if got.lastCall != "" {
+					last += "call " + got.lastCall
+				}
+				expectIs(t, "what the agent said or called last", last, test.last)
+				expectIs(t, "the directories", strings.Join(append(got.dirs, ""), "|"), test.dirs)
+				expectIs(t, "the version", got.version, "2.1.332")
+			})
+		}
 	}
 }
 
@@ -199,7 +229,8 @@ func TestTranscriptCalls(t *testing.T) {
 		"user: fix it; call: t1; result: ok; queued: and quickly; agent: done":                       false,
 		"user: hi; agent: hello; other: <task-notification>; call: t1; result: ok; agent: seen":      false,
 		"user: hi; agent: hello; user: fix it; call: t1; back: fix it; user: thanks; agent: welcome": true,
-		"user: fix it; call: t1": false,
+		"user: fix it; call: t1":                             false,
+		"user: why?; agent: tool_use is the type of a block": true,
 	} {
 		expectIs(t, lines, conversationOf(t, transcriptOf(lines)).wordsOnly, want)
 	}
