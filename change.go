@@ -296,10 +296,10 @@ func (o *lookout) diff(from, to string, paths []changedPath) (shown, rest string
 	return shown, clip(strings.Join(names, say(listComma)), 3000), err
 }
 
-// listedPaths returns the first paths of the change, each as git quotes it, behind its letter.
+// listedPaths returns the first paths of the change, each after its letter.
 func (c judgedChange) listedPaths() (names []string) {
 	for _, p := range c.paths[:min(listLimit, len(c.paths))] {
-		names = append(names, p.letter+" "+p.name)
+		names = append(names, p.letter+" "+unquoted(p.name))
 	}
 	return names
 }

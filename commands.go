@@ -148,21 +148,18 @@ All else goes to claude as it is; a prompt needs quotes. In ~/.claude: ccc.json,
 SUPERVISOR.md (the reviewer's instructions, yours to edit), ccc/ (state, log).
 `
 	configPage = `The keys of ~/.claude/ccc.json, which is optional (defaults in brackets):
-
-%s
-Example, for ccc --supervisor kimi; the token is taken from your environment:
+%sExample, for ccc --supervisor kimi; the token is taken from your environment:
 ` + exampleProvider + `
 Variables: CCC_CONFIG_DIR, where ccc.json, SUPERVISOR.md and ccc/ (state) are;
 CCC_WORK_DIR, where ccc/ is instead; CCC_CLAUDE, the claude to run;
 CCC_SUPERVISOR=1, as --supervisor; NO_COLOR.
 `
-	exampleProvider = `{"providers": {"kimi": {"env": {
+	exampleProvider = `{"providers": {"kimi": {"env": {"ANTHROPIC_AUTH_TOKEN": "${KIMI_TOKEN}",
   "ANTHROPIC_BASE_URL": "https://api.moonshot.cn/anthropic",
-  "ANTHROPIC_AUTH_TOKEN": "${KIMI_TOKEN}", "ANTHROPIC_MODEL": "kimi-k2.5",
+  "ANTHROPIC_MODEL": "kimi-k2.5", "CLAUDE_CODE_SUBAGENT_MODEL": "kimi-k2.5",
   "ANTHROPIC_DEFAULT_OPUS_MODEL": "kimi-k2.5",
   "ANTHROPIC_DEFAULT_SONNET_MODEL": "kimi-k2.5",
   "ANTHROPIC_DEFAULT_HAIKU_MODEL": "kimi-k2.5",
-  "CLAUDE_CODE_SUBAGENT_MODEL": "kimi-k2.5",
   "CLAUDE_CODE_MAX_CONTEXT_TOKENS": "262144"}}}}
 `
 )

@@ -17,8 +17,8 @@ import (
 )
 
 // named returns that one of ids which is word, or the only one that begins with it. For none or several the
-// error is a failure with code 2.
-func named(word string, ids []string) (string, error) {
+// error is a failure with code 2 and that hint.
+func named(word string, ids []string, hint string) (string, error) {
 	var found []string
 	for _, id := range ids {
 		if id == word {
@@ -35,7 +35,7 @@ func named(word string, ids []string) (string, error) {
 	if len(found) > 1 {
 		err = fmt.Errorf("%q is the beginning of %d sessions: %s, %s", word, len(found), found[0], found[1])
 	}
-	return "", failure{code: 2, err: err, hint: "name one, as ccc status lists them"}
+	return "", failure{code: 2, err: err, hint: hint}
 }
 
 // sessionsMeant returns the session that the operand names, else those of the current directory's project,
@@ -44,7 +44,7 @@ func named(word string, ids []string) (string, error) {
 func (d dirs) sessionsMeant(operands []string, seen map[string]bool, most int) (meant []string, err error) {
 	ids, err := d.state.sessions()
 	if err == nil && len(operands) > 0 {
-		id, err := named(operands[0], ids)
+		id, err := named(operands[0], ids, "name one, as ccc status lists them")
 		if err != nil {
 			return nil, err
 		}
@@ -124,7 +124,8 @@ func storedSessionOf(word string, d dirs) (session storedSession, talk conversat
 		for i, s := range all {
 			ids[i] = s.id
 		}
-		if which, err = named(word, ids); err != nil {
+		hint := "without SESSION it is the newest here; all are in:\nls -t " + shellQuote(d.claude) + "/projects/*"
+		if which, err = named(word, ids, hint); err != nil {
 			return session, talk, err
 		}
 		all = slices.DeleteFunc(all, func(s storedSession) bool { return s.id != which })

@@ -247,7 +247,7 @@ func (h *hook) count(r *review) error {
 
 // endAtLimit ends a review that would be beyond the limit. Its feedback is what is still open.
 func (h *hook) endAtLimit(r review, of subject) review {
-	h.print(say(limitSkipped, r.Limit))
+	h.print(say(r.occasion().skipped, r.Limit))
 	r.describe(of)
 	r.Verdict = verdictLimit
 	if r.occasion().isStop {

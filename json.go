@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // A jsonValue is one value of a JSON text: text[start:end].
@@ -136,8 +137,13 @@ func parseJSON(text []byte) (*jsonValue, error) {
 	plain := unmarked(text)
 	var syntax *json.SyntaxError // there is no other error
 	if errors.As(json.Unmarshal(plain, new(json.RawMessage)), &syntax) {
-		line, column := position(text, max(0, int(syntax.Offset)-1)) // Offset counts the faulty byte, too
-		return new(jsonValue), fmt.Errorf("line %d, column %d: %w", line, column, syntax)
+		at := max(0, int(syntax.Offset)-1) // Offset counts the faulty byte, too
+		line, column := position(text, at)
+		said := syntax.Error()
+		if r, size := utf8.DecodeRune(plain[min(at, len(plain)):]); size > 1 { // it calls “ by its first byte
+			said = strings.Replace(said, fmt.Sprintf("%q", rune(plain[at])), fmt.Sprintf("%q", r), 1)
+		}
+		return new(jsonValue), fmt.Errorf("line %d, column %d: %s", line, column, said)
 	}
 	r := jsonReader{text: string(plain), Decoder: json.NewDecoder(bytes.NewReader(plain))}
 	r.UseNumber() // some numbers fit into no float64

@@ -74,7 +74,8 @@ func TestJSONRead(t *testing.T) {
 	none := root.at("none")
 	expectIs(t, "nothing", fmt.Sprint(none.at("a").raw == "", len(none.items()), none.is('{'), list.is('['), list.is('{')), "true 0 false true false")
 	for text, want := range map[string]string{"": "line 1, column 1: ", " \n": "line 1, column 2: ", "{\n \"a\": }": "line 2, column 7: ",
-		"\ufeff{]": "line 1, column 2: ", "1 2": "line 1, column 3: ", "{\"a\":\n\n": "line 2, column 1: ", strings.Repeat("[", 20000): "line 1, column 1000"} {
+		"\ufeff{]": "line 1, column 2: ", "1 2": "line 1, column 3: ", "{\"a\":\n\n": "line 2, column 1: ",
+		"{“a”: 1}": "line 1, column 2: invalid character '“' looking for beginning of object key string", "{é": "line 1, column 2: invalid character 'é' ", strings.Repeat("[", 20000): "line 1, column 1000"} {
 		if v, err := parseJSON([]byte(text)); v.raw != "" || err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%.20q: %v, want %s", text, err, want)
 		}

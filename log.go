@@ -4,6 +4,7 @@ package main
 // redacted. Of what was written only the last title is remembered.
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -177,7 +178,8 @@ func (s *story) take(e entry) {
 	s.history.add(e)
 	r := s.history.review(e.review())
 	switch {
-	case s.raw: // a line has members: the id becomes one of them
+	case s.raw: // a line has members: the id becomes one of them, and the project, which ccc try does not know
+		e.Project = cmp.Or(e.Project, s.history.project, s.past.project)
 		fmt.Fprintf(s, "{\"session_id\":%q,%s\n", s.session.id, encodeJSON(e)[1:])
 	case e.Prompt != nil:
 		s.writeTitle(e.Time, "", say(titleUser), "")
@@ -332,5 +334,5 @@ func ran(r step) string {
 	default:
 		text += ": " + why
 	}
-	return text + "\n" + cutLines(strings.TrimSpace(r.Output), 0, outputLines)
+	return text + "\n" + cutLines(r.printed(), 0, outputLines)
 }

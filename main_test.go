@@ -236,6 +236,7 @@ func TestHelpConfig(t *testing.T) {
 	box.vars = append(box.vars, "KIMI_TOKEN=SECRET")
 	page := box.ccc("help", "config")
 	expectWidth(t, page, 80)
+	expectIs(t, "it fits a terminal of 24 lines, with a prompt", strings.Count(page, "\n") <= 23, true)
 	for _, key := range listed {
 		expectIn(t, "the page", page, "\n  "+key+" ")
 	}

@@ -23,6 +23,7 @@ type occasion struct {
 	section words // of the request: what is to be judged; a question's with its JSON
 	allowed words // on stderr, once it is approved
 	refused words // and once it is not, with the feedback
+	skipped words // and if it is beyond the limit, with that
 
 	// Of a question alone:
 	quote      func(input json.RawMessage) string // what it asks
@@ -48,10 +49,10 @@ const (
 
 var occasions = []*occasion{
 	{name: eventStop, event: eventStop, isStop: true, running: reviewing, title: titleReview,
-		section: sectionStop, allowed: finished, refused: unfinished},
+		section: sectionStop, allowed: finished, refused: unfinished, skipped: stopSkipped},
 	{name: eventPreToolUse, event: eventPreToolUse, tool: askUserQuestion, isQuestion: true,
 		running: reviewingQuestion, title: titleQuestion, section: sectionQuestion,
-		allowed: questionToUser, refused: questionSentBack,
+		allowed: questionToUser, refused: questionSentBack, skipped: questionSkipped,
 		quote: questionText, asks: leadAsks, unreviewed: questionUnreviewed, overLimit: limitQuestion,
 		passed: questionPassed, answered: questionAnswered, answer: reviewersAnswer,
 		otherwise: answerYourself},

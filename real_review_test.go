@@ -214,7 +214,7 @@ func TestRealClientChanges(t *testing.T) {
 			text := reviews[len(reviews)-1].last("user")
 			expectIn(t, "the request", text, wants...)
 		}
-		expect("与改动开始时工作区里的内容相比", "A fresh.txt\nM notes.txt\n```", "\n+more\n", "\n+new\n")
+		expect("与改动开始时工作树里的内容相比", "A fresh.txt\nM notes.txt\n```", "\n+more\n", "\n+new\n")
 		box.gitIn(box.work, "echo mine >fresh.txt; rm theirs.txt")
 		if got := box.run(60*time.Second, "", "ccc", "review"); got.code != 0 {
 			t.Errorf("%+v", got)

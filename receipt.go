@@ -208,9 +208,20 @@ func (r review) receipt() string {
 	return joined(append(parts, r.verdictBasis(), r.withoutVerdict())...)
 }
 
+// printed is what the run printed, as a terminal shows it at the end: of a line that a carriage return has
+// begun anew, such as a progress bar, the last state.
+func (s step) printed() string {
+	lines := strings.Split(s.Output, "\n")
+	for i, line := range lines {
+		line = strings.TrimRight(line, "\r")
+		lines[i] = line[strings.LastIndexByte(line, '\r')+1:]
+	}
+	return strings.TrimSpace(strings.Join(lines, "\n"))
+}
+
 // runResult is what a run gave: its exit code, or where that is 0 the last line that it printed.
 func (s step) runResult() string {
-	printed := strings.TrimSpace(s.Output)
+	printed := s.printed()
 	if s.runExitCode() != 0 || printed == "" {
 		return say(exitedWith, s.runExitCode())
 	}

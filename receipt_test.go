@@ -115,6 +115,9 @@ func TestReceiptBasis(t *testing.T) {
 		{of(verdictAllow, func(r *review) { r.did.Runs = []step{run(strings.Repeat("c", 61), strings.Repeat("o", 61), 0)} }), "Review: approved · " + strings.Repeat("c", 59) + "… → " + strings.Repeat("o", 59) + "…"},
 		{of(verdictAllow, func(r *review) { r.did.Runs = []step{run("cat <<A\nx <<B\nA\nmake <<C\nthis\nC\n", "fine", 0)} }), "Review: approved · make <<C → fine"},
 		{of(verdictAllow, func(r *review) { r.did.Runs = []step{run("cat <<A\nx <<B\nA\nmake", "fine", 0)} }), "Review: approved · make → fine"},
+		{of(verdictAllow, func(r *review) {
+			r.did.Runs = []step{run("npm test", "10%\r 90%\r100%\r\n3 passed\r\n", 0), run("pull", "10%\r100%", 0)}
+		}), "Review: approved · npm test → 3 passed · pull → 100%"},
 	} {
 		expectIs(t, "the receipt", c.round.receipt(), c.want)
 	}

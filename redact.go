@@ -40,13 +40,19 @@ const secretForms = `(?s:-----BEGIN [A-Z ]*PRIVATE KEY[A-Z ]*-----(?:\s|\\n).*?`
 	`(\b|\\[nrt]|\[[0-9;]*m)sk-[\w-]{32,}`
 
 // newRedactor returns a function that replaces each secret in a text by ***: the values, of 8 characters or
-// more, of those variables of env that are named like secrets, and what is a secret by its form.
+// more, of those variables of env that are named like secrets, and what is a secret by its form. A value of
+// lower-case letters alone is a word of every text (postgres, password), unless it has 16 of them.
 func newRedactor(env []string) func(string) string {
 	var values []string
 	for _, entry := range env {
 		name, value, _ := strings.Cut(entry, "=")
-		if value = strings.TrimSpace(value); utf8.RuneCountInString(value) >= 8 && utf8.ValidString(value) &&
-			secretName().MatchString(name) {
+		value = strings.TrimSpace(value)
+		least := 8
+		if strings.Trim(value, "abcdefghijklmnopqrstuvwxyz") == "" {
+			least = 16
+		}
+		isLong := utf8.RuneCountInString(value) >= least
+		if isLong && utf8.ValidString(value) && secretName().MatchString(name) {
 			values = append(values, regexp.QuoteMeta(value))
 		}
 	}

@@ -1359,7 +1359,7 @@ func TestHookStopped(t *testing.T) {
 			expectIs(t, name+": the last message on record", last.LastMessage, "all done")
 			expectIs(t, name+": the count on record", fmt.Sprint(last.Iteration, "/", last.Limit), "0/10")
 			expectIs(t, name+": a question on record", last.Question != "", test.event != eventStop)
-			expectIn(t, name, told, say(limitSkipped, 10))
+			expectIn(t, name, told, say(stopSkipped, 10)[:20], map[bool]string{true: "允许停止", false: "问题交给用户"}[test.event == eventStop])
 			state, _ := h.session.readState()
 			expectIs(t, name+": counted", state.Count, 10)
 		} else {

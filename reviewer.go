@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 	"os/exec"
 	"slices"
@@ -232,6 +233,7 @@ func (s *reviewStream) close() {
 	}
 	// A message has all its input tokens, but of its output only the first.
 	s.outcome.Tokens.Output = max(s.outcome.Tokens.Output, s.written)
+	s.outcome.CostUSD = math.Round(s.outcome.CostUSD*1e6) / 1e6 // a sum of fractions has odd last digits
 	if s.isGuess {
 		s.outcome.CostUSD = 0
 	}

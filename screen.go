@@ -25,8 +25,9 @@ const (
 )
 
 // printable makes text safe for a terminal: control characters other than newline and tab are replaced by
-// their pictures.
+// their pictures, and the line ends of Windows by newlines.
 func printable(text string) string {
+	text = strings.ReplaceAll(text, "\r\n", "\n")
 	return strings.Map(func(r rune) rune {
 		switch {
 		case r == '\n' || r == '\t' || r == '\u200c' || r == '\u200d': // joiners are parts of words

@@ -149,6 +149,7 @@ func TestScreenTexts(t *testing.T) {
 		{"one line", oneLine(" a\t\nb \x1b "), "a b ␛"},
 		{"a command", unbroken("\na  b\n\tc\n"), "a  b ⏎ \tc"},
 		{"control characters", printable("\x00\x1f\x7f\u0085\u200b\ta\n\u200d\u200c"), "␀␟␡��\ta\n\u200d\u200c"},
+		{"line ends of Windows", printable("a\r\nb\rc\r\n"), "a\nb␍c\n"},
 		{"joined", joined("", "a", "", "b"), "a · b"},
 		{"joined of none", joined("", ""), ""},
 		{"a command line", commandLine([]string{"a b"}, nil, []string{"c", ""}), "ccc 'a b' c ''"},

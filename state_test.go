@@ -292,10 +292,10 @@ func TestStateOwner(t *testing.T) {
 		expectIs(t, "the sessions", strings.Join(slices.Sorted(slices.Values(ids)), " "), step.ids)
 		for pair := range strings.FieldsSeq(step.found) {
 			word, want, _ := strings.Cut(pair, "=")
-			id, err := named(word, ids)
+			id, err := named(word, ids, "look there")
 			if err != nil {
 				f := failureOf(err)
-				expectIs(t, word+": the code and the hint", fmt.Sprint(f.code, f.hint), "2name one, as ccc status lists them")
+				expectIs(t, word+": the code and the hint", fmt.Sprint(f.code, f.hint), "2look there")
 				id = map[string]string{fmt.Sprintf("no session %q", word): "none", fmt.Sprintf("%q is the beginning of 2 sessions", word): "2"}[strings.Split(f.err.Error(), ": ")[0]]
 			}
 			expectIs(t, "the session "+word, id, want)

@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 )
 
@@ -26,13 +25,19 @@ func slashCommand(prompt string) (operand string, ok bool) {
 	return operand, ok
 }
 
-// isUnclear reports whether operand is one word that is no mode, in Chinese one of at most four characters:
-// rather a slip than a task.
+// isUnclear reports whether operand, which is no mode, is rather a slip than a task: one word, in Chinese one
+// of at most four characters; or a short text that may be meant to switch supervision off.
 func isUnclear(operand string) bool {
-	word := strings.TrimRight(operand, fullStop)
-	length := utf8.RuneCountInString(word)
-	isWord := !strings.ContainsFunc(word, unicode.IsSpace) && (length <= 4 || length == len(word))
-	return isWord && operand != "" && !slices.Contains(modes, operand)
+	text := strings.TrimRight(operand, fullStop)
+	words, length := strings.Fields(text), utf8.RuneCountInString(text)
+	isWord := len(words) == 1 && (length <= 4 || length == len(text))
+	isOff := func(word string) bool {
+		word = strings.ToLower(strings.Trim(word, ".,!?"))
+		return word == "off" || word == "stop"
+	}
+	mayBeOff := len(words) <= 4 && slices.ContainsFunc(words, isOff) ||
+		length <= 12 && strings.ContainsAny(text, "关停")
+	return (isWord || mayBeOff) && !slices.Contains(modes, operand)
 }
 
 // modeLine is the state of a session of that mode: the reviews of this request, the last verdict, and what
@@ -42,8 +47,9 @@ func modeLine(s summary, present mode, limit int) string {
 	if present == modeObserve { // which counts for no limit
 		used = ""
 	}
-	return joined(say(modeIs, say(modeNames[present])), used, s.result,
-		say(reviewsOfSession, count(s.Reviews, reviews)), dollars(s.CostUSD)) + "\n" + say(modeHow)
+	now := joined(say(modeIs, say(modeNames[present])), used, s.result)
+	all := joined(say(reviewsOfSession, count(s.Reviews, reviews)), dollars(s.CostUSD))
+	return strings.Join([]string{now, all, say(modeHow)}, "\n")
 }
 
 // theirCommand returns the file that makes /supervisor a command or a skill of the user's own, in Claude

@@ -34,17 +34,17 @@ func TestSwitchCommand(t *testing.T) {
 		{"/supervisor status", "CCC_SUPERVISOR=1", "监督：已打开", query},
 		{"/supervisor 状态", "CLAUDE_PROJECT_DIR=.", "监督：已关闭", query},
 		{"/supervisor observe it closely", "CLAUDE_PROJECT_DIR=.", "", `"enabled":"on" "prompt":{"text":"observe it closely"`},
-		{"/supervisor", "CLAUDE_PROJECT_DIR=.", "监督：已关闭 · 这项要求已审查 0/8 次 · 本会话共审查 0 次\\n", query},
+		{"/supervisor", "CLAUDE_PROJECT_DIR=.", "监督：已关闭 · 这项要求已审查 0/8 次\\n本会话共审查 0 次\\n", query},
 		{"/supervisor", "CCC_SUPERVISOR=1", "监督：已打开", query},
 		{"/supervisor 修复登录页面的错误", "CLAUDE_PROJECT_DIR=.", "", `"enabled":"on" "prompt":{"text":"修复登录页面的错误"`},
-		{"/supervisor 停用这个按钮", "CLAUDE_PROJECT_DIR=.", "", `"enabled":"on" "prompt":{"text":"停用这个按钮"`},
+		{"/supervisor 把监督关掉", "CCC_SUPERVISOR=1", "不明白“/supervisor 把监督关掉”", query},
 		{"/supervisor 关", "CCC_SUPERVISOR=1", "已关闭", off},
 		{"/supervisor 关闭。", "CCC_SUPERVISOR=1", "已关闭", off},
 		{"/supervisor 开", "CLAUDE_PROJECT_DIR=.", "已打开", on},
-		{"/supervisor 停", "CCC_SUPERVISOR=1", "不明白“/supervisor 停”。\\n可用：on（打开）、off（关闭）、observe（旁观）、status（状态），或直接写任务", query},
+		{"/supervisor 停", "CCC_SUPERVISOR=1", "不明白“/supervisor 停”。\\n可用：on（打开）、off（关闭）、observe（旁观）、status（状态）\\n或直接写任务", query},
 		{"/supervisor 关闭监督", "CCC_SUPERVISOR=1", "不明白", query},
 		{"/supervisor ＯＦＦ", "CCC_SUPERVISOR=1", "不明白", query},
-		{"/supervisor turn off", "CLAUDE_PROJECT_DIR=.", "", `"enabled":"on" "prompt":{"text":"turn off"`},
+		{"/supervisor turn it off", "CCC_SUPERVISOR=1", "不明白“/supervisor turn it off”", query},
 		{"/supervisor fix <it>", "CLAUDE_PROJECT_DIR=.", "", `"enabled":"on" "prompt":{"text":"fix <it>"`},
 		{"/supervisor\nrefactor it", "CLAUDE_PROJECT_DIR=.", "", `"enabled":"on" "prompt":{"text":"refactor it"`},
 		{"/supervisor off.", "CLAUDE_PROJECT_DIR=.", "不明白“/supervisor off.”", query},
@@ -237,7 +237,7 @@ func TestSwitchQuery(t *testing.T) {
 		box.stop("")
 	}
 	expectIn(t, "the answer", box.submit("/supervisor").stdout,
-		`{"decision":"block","reason":"监督：已打开 · 这项要求已审查 2/8 次 · 退回（`, `秒前） · 本会话共审查 2 次 · $0.0`, `\n要改：/supervisor on（打开）、off（关闭）、observe（旁观）"}`)
+		`{"decision":"block","reason":"监督：已打开 · 这项要求已审查 2/8 次 · 退回（`, `秒前）\n本会话共审查 2 次 · $0.0`, `\n要改：/supervisor on（打开）、off（关闭）、observe（旁观）"}`)
 	box.submit("and this")
 	hook, _ := box.hangingHook("")
 	expectIn(t, "the answer during a review", box.submit("/supervisor").stdout, "已审查 1/8 次 · 审查中 1/8 · ")
@@ -245,7 +245,7 @@ func TestSwitchQuery(t *testing.T) {
 	hook.Wait()
 	box.vars = append(box.vars, "LC_ALL=en_US.UTF-8")
 	expectIn(t, "the answer in English", box.submit("/supervisor").stdout,
-		"Supervision: off · reviews of this request: 1/8 · cancelled ", ` ago · this session: 3 reviews · $0.0`, `\nTo switch it: /supervisor on, off or observe"}`)
+		"Supervision: off · reviews of this request: 1/8 · cancelled ", ` ago\nThis session: 3 reviews · $0.0`, `\nTo switch it: /supervisor on, off or observe"}`)
 }
 
 // What of a prompt is /supervisor, with which operand, and which of these is rather a slip than a task.
@@ -259,8 +259,10 @@ func TestSlashCommand(t *testing.T) {
 			t.Errorf("%q: %q, want %q", prompt, got, want)
 		}
 	}
-	for operand, want := range map[string]bool{"on": false, "off": false, "": false, "offf": true, "off.": true, "--stop": true, "fix it": false, "fix1": true, "a_b": true, "停用": true, "off please": false,
-		"停": true, "关掉": true, "关闭监督": true, "关闭监督。": true, "观察": true, "ＯＦＦ": true, "关 了": false, "修好登录页": false, "修好登录页。": false, "修 bug": false} {
+	for operand, want := range map[string]bool{"on": false, "off": false, "": false, "offf": true, "off.": true, "--stop": true, "fix it": false, "fix1": true, "a_b": true, "停用": true, "off please": true,
+		"停": true, "关掉": true, "关闭监督": true, "关闭监督。": true, "观察": true, "ＯＦＦ": true, "关 了": true, "修好登录页": false, "修好登录页。": false, "修 bug": false,
+		"把监督关掉": true, "turn it off": true, "please turn it off!": true, "STOP it": true, "帮我先停一停这个监督吧": true, "关 supervisor": true, "修好登录页，不要关掉旧的接口": false,
+		"fix the offset": false, "stop the server when idle": false} {
 		expectIs(t, operand, isUnclear(operand), want)
 	}
 }

@@ -165,11 +165,11 @@ var (
 	modeIs = words{"监督：%s", "Supervision: %s"}
 	// how many of how many
 	reviewsUsed      = words{"这项要求已审查 %d/%d 次", "reviews of this request: %d/%d"}
-	reviewsOfSession = words{"本会话共审查 %s", "this session: %s"} // count of reviews
+	reviewsOfSession = words{"本会话共审查 %s", "This session: %s"} // count of reviews
 	modeHow          = words{"要改：/supervisor on（打开）、off（关闭）、observe（旁观）",
 		"To switch it: /supervisor on, off or observe"}
 	modeUnclear = words{
-		"不明白“/supervisor %s”。\n可用：on（打开）、off（关闭）、observe（旁观）、status（状态），或直接写任务",
+		"不明白“/supervisor %s”。\n可用：on（打开）、off（关闭）、observe（旁观）、status（状态）\n或直接写任务",
 		"\"/supervisor %s\" is not understood. It takes on, off, observe, status, or a task of several words"}
 	modeNotForAgent = words{"开关监督由用户决定，不由 Agent 决定。", "Only the user switches supervision, not the agent."}
 	modeFailed      = words{"无法切换监督：%s", "Supervision could not be switched: %s"}
@@ -183,7 +183,7 @@ var (
 		"Observed: each stop is judged for you to see, and the agent is never sent back."}
 	switchedOff = words{"监督已关闭：Agent 停下时不再审查。", "Supervision is off: the agent stops without a review."}
 	switchHolds = words{"\n只对本会话有效；/clear 之后恢复为启动时的状态。",
-		" For this session; after /clear it is as it was started."}
+		" This holds for this session; after /clear the mode is the one that it was started with."}
 )
 
 // Why there was no review, or no look at the files, in ccc's own words.
@@ -226,8 +226,11 @@ var (
 	questionToUser   = words{"[SUPERVISOR] 问题交给用户", "[SUPERVISOR] The question goes to the user"}
 	questionSentBack = words{"[SUPERVISOR] 提问退回\n%s\nAgent 将根据反馈继续工作",
 		"[SUPERVISOR] Question sent back\n%s\nThe agent goes on with this feedback"}
-	limitSkipped = words{"[SUPERVISOR] 审查次数用完 %d/%[1]d，允许停止",
+	// At the limit: how many there are
+	stopSkipped = words{"[SUPERVISOR] 审查次数用完 %d/%[1]d，允许停止",
 		"[SUPERVISOR] Limit of reviews reached, %d/%[1]d: the agent may stop"}
+	questionSkipped = words{"[SUPERVISOR] 审查次数用完 %d/%[1]d，问题交给用户",
+		"[SUPERVISOR] Limit of reviews reached, %d/%[1]d: the question goes to the user"}
 )
 
 // A session on one line: ccc status.

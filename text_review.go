@@ -146,10 +146,10 @@ var (
 	sectionCrons = words{"## 已安排的唤醒\n%s\n到时会唤醒 Agent，届时还有一次审查。",
 		"## Scheduled wake-ups\n%s\nEach wakes the agent at its time, and there will be a review then."}
 	sectionChanges = words{"## 本次改动\n%s", "## The change\n%s"}
-	changesBegin   = words{"与改动开始时工作区里的内容相比；此前已有的改动不算在内。",
+	changesBegin   = words{"与改动开始时工作树里的内容相比；此前已有的改动不算在内。",
 		"Compared with what lay in the working tree when this change began; what had been changed before " +
 			"is left out."}
-	changesMayBeOlder = words{"改动开始时工作区里有什么，没有记录，因此与 %s 相比：其中可能有更早的改动。",
+	changesMayBeOlder = words{"改动开始时工作树里有什么，没有记录，因此与 %s 相比：其中可能有更早的改动。",
 		"What lay in the working tree when this change began is not known, so this is compared with %s: " +
 			"some of it may be older."}
 	changesFromNothing = words{"空目录", "nothing"}

@@ -181,6 +181,9 @@ func TestWordsByLine(t *testing.T) {
 			if strings.Contains(strings.TrimSuffix(strings.TrimSpace(line), "。"), "。") {
 				t.Errorf("more than a sentence: %s", line)
 			}
+			if columns := displayWidth(strings.TrimSpace(line)); columns > 75 { // Claude Code indents it by five
+				t.Errorf("%d columns: %s", columns, line)
+			}
 		}
 	}
 }
@@ -265,7 +268,7 @@ func wholeSession(t *testing.T, locale string) (written string) {
 func TestLanguageOfSession(t *testing.T) {
 	written := map[string]string{english: wholeSession(t, "en_US.UTF-8"), chinese: wholeSession(t, "C.UTF-8")}
 	expectIs(t, "the Chinese in an English session", chineseIn(written[english]), "")
-	for _, text := range []words{announcement, announcedLog, introduction, introducedProvider, introducedLog, hookBegun, reviewing, finished, unfinished, limitSkipped,
+	for _, text := range []words{announcement, announcedLog, introduction, introducedProvider, introducedLog, hookBegun, reviewing, finished, unfinished, stopSkipped,
 		defaultFeedback, feedbackCut, leftOut, leftToUser, reviewFailed, questionAnswered, reviewersAnswer, limitStop, defaultPrompt, commandFile, schemaFeedback,
 		verdictForm, opening, sectionNoCopy, sectionQuestion, sectionTasks, sectionReview, modeIs, modeUnclear, switchedOn, switchedOff, switchedToObserve,
 		noSessionYet, waitingForFirst, newestHere, reviewBegins, titleQuestion} {
