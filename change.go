@@ -108,8 +108,11 @@ func (o *lookout) stage() error {
 		default:
 			o.untracked, size = append(o.untracked, name), size+info.Size()
 		}
-		if len(o.untracked) > untrackedFiles || size > untrackedBytes {
-			return errors.New(say(tooMuchUntracked, untrackedFiles, untrackedBytes>>20))
+		if len(o.untracked) > untrackedFiles {
+			return errors.New(say(tooManyUntracked, grouped(untrackedFiles)))
+		}
+		if size > untrackedBytes {
+			return errors.New(say(tooLargeUntracked, untrackedBytes>>20))
 		}
 	}
 	if len(o.untracked) > 0 {

@@ -327,8 +327,8 @@ func (h *hook) introduce() any {
 
 // recordPrompt records a prompt of the user's, also one that a /loop submits for them, or that has no words,
 // as of an image; from it on the reviews are counted anew, and if no change is open, one begins. It is
-// answered where the user does not know yet that nobody has judged the last stop: its review has no end,
-// which is recorded now, or it waited for subagents.
+// answered if the user does not know yet that nobody has judged the last stop: its review was cancelled, or it
+// waited for subagents. Of a review that ccc did not live to end, the end is recorded now.
 func (h *hook) recordPrompt(text string) any {
 	if text != "" && !isUsersOwn(text) {
 		return nil
@@ -336,9 +336,10 @@ func (h *hook) recordPrompt(text string) any {
 	past, err := h.session.readHistory()
 	h.warn("reading the timeline", err)
 	last := past.lastStop()
-	isAbandoned := last.isAbandoned() // by now: below it has an end
-	if isAbandoned {
-		last.Ended = now()
+	isNew := last.line > past.prompted || last.isAbandoned()
+	isCancelled := last.Verdict == verdictCancelled && last.Cause != causeOff && isNew
+	if last.isAbandoned() {
+		last.Ended = last.lastTime()
 		h.recordEnd(last)
 		h.warn("removing a lock", removeFile(h.session.runningFile(last.ID)))
 	}
@@ -346,8 +347,8 @@ func (h *hook) recordPrompt(text string) any {
 	h.append(entry{Prompt: &prompt{Text: text}})
 	h.warnLost("recording where the change begins", h.place.beginAtPrompt(h.session, h.transcript))
 	switch {
-	case isAbandoned:
-		return systemMessage(say(earlierCancelled, last.Error))
+	case isCancelled:
+		return systemMessage(say(earlierCancelled))
 	case past.isAwaited:
 		return systemMessage(say(earlierDeferred))
 	case h.lost != nil:

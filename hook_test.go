@@ -1024,7 +1024,7 @@ PATH=${PATH#*:} exec git "$@"`)
 	said := transcriptOf("user: hi | " + `"timestamp":"` + now().Format(time.RFC3339) + `"` + "; agent: hello")
 	expectEnd(t, "the stop", box.stop(`"last_assistant_message":"hello",`+box.transcript(said)), 0, "", errUserEnded.zh)
 	check(t, os.Remove(filepath.Join(box.home, "../bin/git")))
-	expectIn(t, "the next prompt", box.submit("go on").stdout, fmt.Sprintf(earlierCancelled.zh, errUserEnded.zh))
+	expectIn(t, "the next prompt", box.submit("go on").stdout, earlierCancelled.zh)
 	box.stop("")
 	expectIn(t, "the next request", box.read("../fake/reviewer-1.stdin"), "notes.txt")
 }

@@ -214,7 +214,7 @@ const promptShown = 600
 func (s *story) writeAbandoned() {
 	for i := range s.history.Reviews {
 		if r := &s.history.Reviews[i]; r.isAbandoned() {
-			if r.Ended = r.Begun; !s.raw {
+			if r.Ended = r.lastTime(); !s.raw {
 				s.writeEnd(r)
 			}
 		}
@@ -304,7 +304,7 @@ func (s *story) writeEnd(r *review) {
 	s.writeFact(words{}, r.verdictBasis())
 	why, _, _ := strings.Cut(r.NoCopy, "\n") // ccc doctor has what fixes that
 	s.writeFact(leadNoCopy, why)
-	s.writeFact(leadUnseen, r.Seen.Unseen)
+	s.writeFact(words{}, r.withoutChange())
 	s.writeFact(words{}, r.withoutVerdict())
 	lead := leadFeedback
 	if r.Verdict == verdictAllow {

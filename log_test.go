@@ -497,7 +497,7 @@ func TestLogEnds(t *testing.T) {
 			" approved\n    only the conversation was read\n"},
 		"not seen": {[]any{begun, call("Read(/p/a)"),
 			loggedEnd(outcome{Verdict: verdictAllow}, func(r *review) { r.Seen.Unseen = "git is slow" })},
-			" approved\n    only files were read, nothing was run\n    no diff  git is slow\n"},
+			" approved\n    only files were read, nothing was run\n    the change is not known: git is slow\n"},
 		"sent back": {[]any{begun, end(verdictBlock, func(r *review) { r.Error = "" })},
 			" sent back\n    only the conversation was read\n    feedback words\n"},
 		"no verdict": {[]any{begun, end(verdictBlock, func(r *review) { r.NoVerdict, r.Error = true, "" })},
@@ -554,18 +554,19 @@ func TestLogBasis(t *testing.T) {
 		}))
 	}
 	box.timelineOf(testSession, told...)
-	const noCopy = "    nothing was run: no copy can be made here (ccc doctor)\n    no copy  x\n    no diff  "
+	const noCopy = "    nothing was run: no copy can be made here (ccc doctor)\n    no copy  x\n    the change is not known: "
 	expectCounts(t, "the log", box.ccc("log", testSession), map[string]int{
-		"no diff  one\n": 2, "no diff  two\n": 1, "prompt   ": 2, "prompt   a\n": 2, noCopy: 2, "fix it": 0})
+		"not known: one\n": 2, "not known: two\n": 1, "prompt   ": 2, "prompt   a\n": 2, noCopy: 2, "fix it": 0})
 }
 
 // A review that was killed is told when the next one begins, behind what it did.
 func TestLogKilled(t *testing.T) {
 	box := newLogBox(t)
 	killed := began(review{Begun: loggedAt, ID: "k", Iteration: 1, Limit: 10, LastMessage: "I am done.", Deadline: loggedAt})
-	read := did(step{Review: "k", Kind: stepCall, Tool: "Read(/p/a)"}).at(loggedAt)
+	read := did(step{Review: "k", Kind: stepCall, Tool: "Read(/p/a)"}).at(loggedAt.Add(4 * time.Minute))
 	box.timelineOf(testSession, killed, read, loggedBegin(), loggedEnd(outcome{Verdict: verdictAllow}, nil))
-	told := regexp.MustCompile(`(?s)Review 1/10: begins\n    agent .*reading .*Review 1/10: cancelled\n.*` +
+	told := regexp.MustCompile(`(?s)Review 1/10: begins\n    agent .*reading .*` +
+		clock(loggedAt.Add(4*time.Minute)) + ` Review 1/10: cancelled\n.*` +
 		`Review 1/10: begins\n    agent .*Review 1/10: approved\n`)
 	if got := box.ccc("log", testSession); !told.MatchString(got) {
 		t.Errorf("the log: got\n%s\nwant a match of %s", got, told)

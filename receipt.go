@@ -205,7 +205,15 @@ func (r review) receipt() string {
 	if more := len(r.did.Runs) - len(chosen); more > 0 {
 		parts = append(parts, count(more, moreRuns))
 	}
-	return joined(append(parts, r.verdictBasis(), r.withoutVerdict())...)
+	return joined(append(parts, r.verdictBasis(), clip(oneLine(r.withoutChange()), 80), r.withoutVerdict())...)
+}
+
+// withoutChange is why the reviewer was shown no change, "" for none.
+func (r review) withoutChange() string {
+	if r.Seen.Unseen == "" || !r.isAnswered() {
+		return ""
+	}
+	return say(receiptUnseen, r.Seen.Unseen)
 }
 
 // printed is what the run printed, as a terminal shows it at the end: of a line that a carriage return has

@@ -1,8 +1,7 @@
 package main
 
 // One review of a session, of a stop, of a question or by hand: begin, call, end. It has a line in the
-// timeline when it begins and another when it ends; where the user ended that of a stop, the next prompt
-// writes it. What goes wrong ends as a review that failed.
+// timeline when it begins and another when it ends; if ccc was killed, the next prompt writes it. What goes wrong ends as a review that failed.
 
 import (
 	"cmp"
@@ -223,8 +222,7 @@ func (s *supervision) listening(ctx context.Context) error {
 // end ends the review: it completes and records it, and prints what came of it. With an error no review took
 // place: the agent stops, a question goes to the user. A review was cancelled if the user ended it, so that
 // Claude Code no longer listens to the hook, or if supervision was switched off. The end also goes
-// to the log, without feedback. Where nobody listens to that of a stop, the next prompt records it, and so
-// tells the user.
+// to the log, without feedback.
 func (s *supervision) end(r review, err error) review {
 	on := r.occasion()
 	switch {
@@ -234,6 +232,9 @@ func (s *supervision) end(r review, err error) review {
 		r.Verdict, r.Error, r.Feedback = verdictFailed, err.Error(), ""
 	case r.Verdict == verdictBlock: // a reviewer may refuse without a word
 		r.Feedback = cmp.Or(r.Feedback, say(defaultFeedback))
+	}
+	if errors.Is(err, errSwitchedOff) {
+		r.Cause = causeOff
 	}
 	if on.isStop && r.Verdict == verdictAllow {
 		s.warnLost("beginning the count anew", s.update(func(state *sessionState) { state.Count = 0 }))
@@ -250,9 +251,7 @@ func (s *supervision) end(r review, err error) review {
 	case r.Verdict == verdictBlock:
 		s.print(say(on.refused, printable(r.Feedback)))
 	}
-	if !errors.Is(err, errUserEnded) || !on.isStop {
-		s.recordEnd(r)
-	}
+	s.recordEnd(r)
 	s.warnLost("recording what has become of the change", s.place.settle(s.session, r, s.transcript))
 	if s.release != nil {
 		s.release()

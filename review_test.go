@@ -163,7 +163,7 @@ func TestIntroduced(t *testing.T) {
 // user has answered.
 func TestUntold(t *testing.T) {
 	t.Parallel()
-	const told = "上次审查已取消（按了 Esc 或 Ctrl-C，Claude Code 退出了，或者 ccc 被强行结束），Agent 的工作未经检查。"
+	const told = "上次审查已取消，Agent 的工作未经检查。"
 	for name, test := range map[string]struct {
 		members string // of a question
 		signal  syscall.Signal
@@ -200,7 +200,7 @@ func TestUntold(t *testing.T) {
 			case "woken":
 				expectEnd(t, "a notification", box.submit("<task-notification>\nx"), 0, "", "")
 			case "then asks":
-				expectIn(t, "/supervisor", box.submit("/supervisor").stdout, "监督：已打开 · 这项要求已审查 0/8 次 · 本会话共审查 1 次")
+				expectIn(t, "/supervisor", box.submit("/supervisor").stdout, "监督：已打开 · 这项要求已审查 1/8 次 · 已取消（")
 			}
 			got := box.submit("next").stdout
 			expectIn(t, "the next prompt", got, test.told)
@@ -1200,8 +1200,8 @@ func TestHookFailed(t *testing.T) {
 			expectIs(t, name+": what is printed", told, printed)
 			past, _ := h.session.readHistory()
 			recorded := append(past.Reviews, found)[0]
-			isLeft := errors.Is(err, errUserEnded) && event == eventStop // to the next prompt, which tells the user
-			expectIs(t, name+": how many are recorded", len(past.Reviews), map[bool]int{false: 1}[isLeft])
+			expectIs(t, name+": how many are recorded", len(past.Reviews), 1)
+			expectIs(t, name+": the cause of the user's switch", found.Cause == causeOff, err == errSwitchedOff)
 			for which, r := range map[string]review{"what is returned": found, "what is recorded": recorded} {
 				expectIs(t, name+": the verdict of "+which, r.Verdict, want)
 				expectIs(t, name+": the error of "+which, r.Error, why)
@@ -1246,11 +1246,13 @@ func TestPrepareEnded(t *testing.T) {
 // What a prompt of the user's is answered with, what it sets back, and what is recorded of it.
 func TestHookPrompted(t *testing.T) {
 	speaking(t, "zh")
-	untold := say(earlierCancelled, errUserEnded.zh)
+	untold := say(earlierCancelled)
 	left := func(event string) entry {
 		return began(review{ID: "left", Event: event, Iteration: 2})
 	}
 	before, runs := prompted(""), began(review{ID: "runs"})
+	escaped := ended(review{ID: "e", Event: eventStop, outcome: outcome{Verdict: verdictCancelled}})
+	off := ended(review{ID: "o", Event: eventStop, outcome: outcome{Verdict: verdictCancelled, Cause: causeOff}})
 	over := ended(review{ID: "over", outcome: outcome{Verdict: verdictAllow}})
 	byHand := ended(review{ID: "h", Event: eventReview, outcome: outcome{Verdict: verdictAllow}})
 	at := now()
@@ -1266,6 +1268,9 @@ func TestHookPrompted(t *testing.T) {
 		"the next":                 {text: "x", before: []entry{before}},
 		"while a review runs":      {text: "x", before: []entry{before, runs}},
 		"behind a review":          {text: "x", before: []entry{before, over}},
+		"cancelled":                {text: "x", before: []entry{before, escaped}, want: untold},
+		"cancelled, and told":      {text: "x", before: []entry{before, escaped, before}},
+		"switched off":             {text: "x", before: []entry{before, off}},
 		"without an end":           {text: "x", before: []entry{before, left(eventStop)}, want: untold, ends: true},
 		"without an end, by hand":  {text: "x", before: []entry{before, left(eventStop)}, outside: true, want: untold, ends: true},
 		"and a prompt came":        {text: "x", before: []entry{before, left(eventStop), before}, want: untold, ends: true},

@@ -260,10 +260,10 @@ func (s *reviewStream) read(line []byte) {
 		s.usage[l.Message.ID] = l.Message.Usage
 		s.first = cmp.Or(s.first, l.Message.Usage)
 		for _, block := range l.Message.Content {
-			words := withoutThinking(block.Text)
+			words := beforeVerdict(withoutThinking(block.Text))
 			switch {
 			case l.Message.Model == "<synthetic>": // Claude Code's own error, which the result holds too
-			case block.Type == "text" && words != "" && !isAnswer(words):
+			case block.Type == "text" && words != "":
 				s.note(step{Kind: stepWords, Words: words})
 			case block.Type == "tool_use" && block.Name != "StructuredOutput":
 				tool := describeTool(block.Name, block.Input)

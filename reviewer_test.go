@@ -189,7 +189,8 @@ func TestStreamNotes(t *testing.T) {
 	s := quietStream(io.Discard, func(err error) { t.Error(err) })
 	s.note = func(r step) { noted = append(noted, r.Kind+" "+r.Tool+r.Words) }
 	for _, block := range []string{`{"type":"text","text":"one"},{"type":"tool_use","id":"c","name":"Read"}`, "", `{"type":"text","text":"two: {\"allow_stop\":false}"}`,
-		`{"type":"text","text":"` + "```json\\n" + `{\"allow_stop\":false}` + "\\n```" + `"}`, `{"type":"text","text":"{\"allow_stop\":true}"}`} {
+		`{"type":"text","text":"` + "```json\\n" + `{\"allow_stop\":false}` + "\\n```" + `"}`, `{"type":"text","text":"{\"allow_stop\":true}"}`,
+		`{"type":"text","text":"It fails.\n\n` + "```json\\n" + `{\"allow_stop\":false,\"feedback\":\"fix {a}\"}` + "\\n```" + `"}`, `{"type":"text","text":"data: {\"a\":1}"}`} {
 		line := `{"type":"assistant","message":{"content":[` + block + `]}}`
 		if block == "" {
 			line = `{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"c","is_error":true,"content":"Permission to use Read"}]}}`
@@ -201,7 +202,7 @@ func TestStreamNotes(t *testing.T) {
 	_, _ = s.Write([]byte(`{"type":"assistant","message":{"model":"<synthetic>","content":[{"type":"text","text":"API Error"}]}}` + "\n")) // the client's own
 	_, _ = s.Write([]byte(`{"type":"result","subtype":"success","permission_denials":[{"tool_use_id":"c"}],"result":"{\"allow_stop\":true}"}` + "\n"))
 	s.close()
-	expectEqual(t, "what was noted", noted, []string{"words one", "call Read", "refused Read", `words two: {"allow_stop":false}`, "words three"})
+	expectEqual(t, "what was noted", noted, []string{"words one", "call Read", "refused Read", "words two:", "words It fails.", `words data: {"a":1}`, "words three"})
 }
 
 func TestStreamMemory(t *testing.T) {

@@ -52,7 +52,7 @@ type summary struct {
 	Session   string     `json:"session_id"`      // Claude Code's id
 	Project   string     `json:"project"`         // the directory in which it was started
 	Mode      mode       `json:"mode"`            // on, off or observe, seen from outside; "": no state
-	Count     int        `json:"count"`           // reviews of the present request
+	Count     int        `json:"count"`           // reviews of the present request; an end begins it anew
 	Limit     int        `json:"max_iterations"`  // how many that has
 	Verdict   verdict    `json:"verdict"`         // of its last review, or reviewing while one runs
 	Observed  bool       `json:"observed"`        // that review sends nobody back
@@ -64,6 +64,7 @@ type summary struct {
 	Tokens    tokens     `json:"tokens"`          // of all
 	UpdatedAt time.Time  `json:"updated_at"`      // when ccc last wrote of it
 	Request   string     `json:"request"`         // the first words of the newest request, redacted
+	number    int        // of the last review of the present request, 0 before the first
 	result    string     // Verdict with its time, as people read it
 	err       error      // what of it can't be read
 }
@@ -93,6 +94,9 @@ func summarize(known sessionFiles, config *configuration) summary {
 			s.Reviews++
 		}
 	}
+	for _, r := range h.sincePrompt() {
+		s.number = cmp.Or(r.Iteration, s.number)
+	}
 	s.Request = clip(oneLine(redact(h.newestRequest())), 100)
 	s.CostUSD = math.Round(s.CostUSD*1e6) / 1e6
 	if last := h.result(); last != nil {
@@ -108,55 +112,62 @@ func summarize(known sessionFiles, config *configuration) summary {
 // shortID is the beginning of an id, which names it nearly always.
 func shortID(id string) string { return id[:min(8, len(id))] }
 
-// showTable writes the sessions as a table, each on one line: the request is cut at the edge of the screen.
-// A column with nothing in it is left out: the mode, where all are on.
+// counted is how many reviews of its request the session has had, of how many, after its mode if that is not
+// on. An observed one has no limit.
+func (s summary) counted() string {
+	mode := say(modeCells[s.Mode])
+	if s.Mode == modeObserve {
+		return mode
+	}
+	return strings.TrimSpace(fmt.Sprintf("%s %d/%d", mode, s.number, s.Limit))
+}
+
+// showTable writes the sessions as a table, each on one line: a long project is cut at its beginning, since the
+// end of a path tells more, and the request at the edge of the screen. The request has half of what they share.
 func showTable(s *screen, sessions []summary) {
-	const result, project, request = 3, 5, 6 // columns of statusHeads
+	const result, project, request = 2, 4, 5 // columns of statusHeads
 	var heads []string
+	var widths [request]int
 	for _, head := range statusHeads {
 		heads = append(heads, say(head))
 	}
-	var rows [][]string
-	var widths [request]int
+	rows := [][]string{heads}
 	for _, session := range sessions {
-		row := mapped([]string{shortID(session.Session), say(modeCells[session.Mode]),
-			fmt.Sprintf("%d/%d", session.Count, session.Limit), cmp.Or(session.result, "-"),
-			cmp.Or(dollars(session.CostUSD), "-"), cmp.Or(pathFrom("", session.Project), "-"),
-			cmp.Or(session.Request, "-")}, oneLine)
-		for column := range widths {
-			if row[column] != "" {
-				widths[column] = max(widths[column], displayWidth(row[column]), displayWidth(heads[column]))
-			}
-		}
-		rows = append(rows, row)
+		rows = append(rows, mapped([]string{shortID(session.Session), session.counted(),
+			cmp.Or(session.result, "-"), cmp.Or(dollars(session.CostUSD), "-"),
+			cmp.Or(pathFrom("", session.Project), "-"), cmp.Or(session.Request, "-")}, oneLine))
 	}
-	widths[project] = min(widths[project], max(20, s.width/4))
-	for _, row := range rows { // the end of a path tells more
+	shared := s.width
+	for column := range widths {
+		for _, row := range rows {
+			widths[column] = max(widths[column], displayWidth(row[column]))
+		}
+		shared -= 2
+		if column != project {
+			shared -= widths[column]
+		}
+	}
+	widths[project] = min(widths[project], max(12, shared/2))
+	for i, row := range rows {
 		for path := []rune(row[project]); displayWidth(row[project]) > widths[project]; path = path[1:] {
 			row[project] = "…" + string(path[1:])
 		}
-	}
-	write := func(row []string, colour, ofResult string) {
-		line, used := "", 0
+		line := ""
 		for column, width := range widths {
-			if width == 0 {
-				continue
-			}
-			pad := max(0, width-displayWidth(row[column])) + 2
-			used += displayWidth(row[column]) + pad
+			pad := strings.Repeat(" ", width-displayWidth(row[column])+2)
 			cell := row[column]
-			if column == result {
-				cell = s.paint(ofResult, cell)
+			if column == result && i > 0 {
+				cell = s.paint(verdictColour(sessions[i-1].Verdict), cell)
 			}
-			line += cell + strings.Repeat(" ", pad)
+			line += cell + pad
 		}
-		if room := s.width - used; room > 1 {
+		if room := shared - widths[project]; room > 1 {
 			line += clip(row[request], room)
 		}
+		colour := ""
+		if i == 0 {
+			colour = dim
+		}
 		fmt.Fprintln(s, s.paint(colour, strings.TrimRight(line, " ")))
-	}
-	write(heads, dim, "")
-	for i, row := range rows {
-		write(row, "", verdictColour(sessions[i].Verdict))
 	}
 }

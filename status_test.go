@@ -260,7 +260,7 @@ func TestStatusMany(t *testing.T) {
 	for _, columns := range []int{24, 50} { // too narrow for it: the terminal breaks the lines, and only paths are cut
 		box.vars = append(box.vars, "LANG=en_US.UTF-8", fmt.Sprintf("COLUMNS=%d", columns))
 		got := box.ccc("status")
-		expectIn(t, "the table", got, "…a/long/path/to/shop\n", "  off", "Mode  Reviews  ")
+		expectIn(t, "the table", got, "…ath/to/shop\n", "  off 10/10")
 		expectNotIn(t, "the table", got, "task")
 	}
 	if got := box.ccc("status", "--json"); strings.Count(got, `"session_id"`) != statusRows+5 {
@@ -318,7 +318,7 @@ func TestSummarize(t *testing.T) {
 func TestStatusTable(t *testing.T) {
 	speakIn(t, english)
 	row := func(id string, mode mode, v verdict) summary {
-		return summary{Session: id, Mode: mode, Verdict: v, Count: 2, Limit: 10, Reviews: 34, CostUSD: 5.5,
+		return summary{Session: id, Mode: mode, Verdict: v, number: 2, Limit: 10, Reviews: 34, CostUSD: 5.5,
 			Project: "/srv/shop", Request: "make it faster and better", result: review{outcome: outcome{Verdict: v}}.verdictName() + " 2h ago"}
 	}
 	table := func(columns int, colour bool, rows ...summary) []string {
@@ -339,15 +339,21 @@ func TestStatusTable(t *testing.T) {
 	rows := []summary{row("a", "on", verdictAllow), runs, {Session: "c"}, deep}
 	// A long path keeps its end.
 	expectEqual(t, "110 columns", table(110, false, rows...), []string{
-		"Session  Mode  Reviews  Result                Cost   Project                      Request",
-		"a              2/10     approved 2h ago       $5.50  /srv/shop                    make it faster and better",
-		"b        off   2/10     reviewing 2/10 · 12s  $5.50  /srv/shop                    make it faster and better",
-		"c              0/0      -                     -      -                            -",
-		"d              2/10     sent back 2h ago      $5.50  …p/deep/deep/deep/deep/deep  make it faster and better"})
+		"Session  Reviews   Result                Cost   Project                         Request",
+		"a        2/10      approved 2h ago       $5.50  /srv/shop                       make it faster and better",
+		"b        off 2/10  reviewing 2/10 · 12s  $5.50  /srv/shop                       make it faster and better",
+		"c        0/0       -                     -      -                               -",
+		"d        2/10      sent back 2h ago      $5.50  /deep/deep/deep/deep/deep/deep  make it faster and better"})
+	observed := row("01234567", "observe", verdictBlock)
+	observed.result, observed.Project = "would be sent back 12m ago", "/home/you/projects/customer-portal"
+	// At 80 columns the request keeps ten, whatever else there is.
+	expectEqual(t, "80 columns", table(80, false, observed), []string{
+		"Session   Reviews   Result                      Cost   Project       Request",
+		"01234567  observed  would be sent back 12m ago  $5.50  …omer-portal  make it fa…"})
 	expectEqual(t, "without a mode", table(80, false, rows[0]), []string{
 		"Session  Reviews  Result           Cost   Project    Request",
 		"a        2/10     approved 2h ago  $5.50  /srv/shop  make it faster and better"})
-	fixed := []string{"Session Mode Reviews Result Cost Project", "a 2/10 approved 2h ago $5.50 /srv/shop",
+	fixed := []string{"Session Reviews Result Cost Project", "a 2/10 approved 2h ago $5.50 /srv/shop",
 		"b off 2/10 reviewing 2/10 · 12s $5.50 /srv/shop", "c 0/0 - - -", "d 2/10 sent back 2h ago $5.50 "}
 	for columns := 24; columns < 200; columns++ {
 		for i, line := range table(columns, false, rows...) {

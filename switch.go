@@ -43,7 +43,7 @@ func isUnclear(operand string) bool {
 // modeLine is the state of a session of that mode: the reviews of this request, the last verdict, and what
 // the session's reviews have cost.
 func modeLine(s summary, present mode, limit int) string {
-	used := say(reviewsUsed, s.Count, limit)
+	used := say(reviewsUsed, s.number, limit)
 	if present == modeObserve { // which counts for no limit
 		used = ""
 	}

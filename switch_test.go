@@ -357,7 +357,7 @@ func TestObserve(t *testing.T) {
 			box.stop("")
 			box.installHooks()
 			expectIn(t, "/supervisor", box.submit("/supervisor").stdout, "Supervision: observed · would be sent back")
-			expectIn(t, "status", box.ccc("status"), " observed  0/", "  would be sent back ")
+			expectIn(t, "status", box.ccc("status"), " observed  would be sent back ")
 			expectIn(t, "status --json", box.ccc("status", "--json"), `"mode":"observe"`, `"verdict":"block"`, `"observed":true`)
 			expectIn(t, "log", box.ccc("log", testSession), "Review: would be sent back\n", "add docs")
 			expectEnd(t, "verdict", box.run(10*time.Second, "", "ccc", "verdict"), 1, "block\n", "Review: would be sent back")

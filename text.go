@@ -130,8 +130,8 @@ var (
 	adviceLog     = words{"详情见 ccc log", "Details: ccc log"}
 	adviceCompact = words{"对话太长，审查者读不下：先运行 /compact，再发一条“继续”",
 		"The conversation is too long for the reviewer: run /compact first, then send \"continue\""}
-	earlierCancelled = words{"上次审查已取消（%s），Agent 的工作未经检查。", // cause
-		"The last review was cancelled (%s): nobody checked the agent's work."}
+	earlierCancelled = words{"上次审查已取消，Agent 的工作未经检查。",
+		"The last review was cancelled: nobody checked the agent's work."}
 	deferred = words{"子代理还在工作，这次停下先不审查。\n等它们都结束，Agent 再停下时审查。",
 		"Subagents are still at work: the review is put off until they have ended and the agent stops again."}
 	earlierDeferred = words{"上次停下时子代理还在工作，那次停下没有审查。",
@@ -194,8 +194,10 @@ var (
 	errNoResult      = errText{"审查者没有给出结果就结束了", "the reviewer ended without a result"}
 	errNoCount       = errText{"计数无法保存，只审查第一次停下", "without a count only the first stop is reviewed"}
 	errNoVerdict     = errText{"审查者没有给出判定", "the reviewer gave no verdict"}
-	tooMuchUntracked = words{"git 没有跟踪的文件超过 %d 个或 %d MB：不该看的写进 .gitignore",
-		"over %d files, or %d MB, are not tracked by git: name in .gitignore what is not to be looked at"}
+	tooManyUntracked = words{"未跟踪的文件超过 %s 个（.gitignore 里没有）",
+		"over %s untracked files (not in .gitignore)"}
+	tooLargeUntracked = words{"未跟踪的文件超过 %d MB（.gitignore 里没有）",
+		"over %d MB of untracked files (not in .gitignore)"}
 	errNoGit       = errText{"这里没有 git 仓库", "there is no git repository"}
 	gitTooSlow     = words{"git 用时超过 %v", "git took longer than %v"}
 	noVerdict      = words{"审查者没有给出判定：%s", "the reviewer gave no verdict: %s"}
@@ -238,7 +240,7 @@ var (
 	noSessionYet = words{"%s 里还没有受监督的会话\n要开始：ccc --supervisor", // a directory
 		"No session has been supervised in %s yet\nTo start one: ccc --supervisor"}
 	statusHeads = [...]words{
-		{"会话", "Session"}, {"监督", "Mode"}, {"审查", "Reviews"}, {"结果", "Result"},
+		{"会话", "Session"}, {"审查", "Reviews"}, {"结果", "Result"},
 		{"花费", "Cost"}, {"项目", "Project"}, {"要求", "Request"},
 	}
 	verdictNames = map[string]words{
@@ -291,7 +293,6 @@ var (
 	leadRan      = words{"实测", "ran"}
 	leadNoCopy   = words{"不能实测", "no copy"}
 	leadRefused  = words{"被拒绝", "refused"}
-	leadUnseen   = words{"改动未知", "no diff"} // why
 	leadFeedback = words{"反馈", "feedback"}
 	leadReason   = words{"原因", "reason"}
 	leadForUser  = words{"留言", "for you"}
@@ -349,6 +350,7 @@ var (
 	receiptNoRun   = words{"没有运行命令", "nothing was run"}
 	// receiptNoRun or receiptNoCopy
 	receiptLacksCopy = words{"%s：这里建不了副本（ccc doctor）", "%s: no copy can be made here (ccc doctor)"}
+	receiptUnseen    = words{"改动未知：%s", "the change is not known: %s"} // why
 	shownOnTerminal  = words{"输出在终端上，没有记录", "it went to the terminal and is not recorded"}
 )
 

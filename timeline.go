@@ -80,6 +80,7 @@ type review struct {
 
 	did         steps           // of the lines of its steps
 	first, line int             // the numbers of its first and its last line in the timeline
+	stepped     time.Time       // when its last step was recorded
 	from        begin           // where the change began that it judged
 	open        map[string]bool // see judgedChange
 	lost        error           // see supervision
@@ -105,12 +106,13 @@ const (
 	verdictReviewing verdict = "reviewing" // it is not known yet; never recorded
 )
 
-// A cause is a kind of error that decides what helps: no other review does.
+// A cause is a kind of error that decides what the user is told.
 type cause string
 
 const (
 	causeTooLong cause = "too_long" // the conversation is too long for the model
 	causeGone    cause = "gone"     // the conversation, or the directory in which a reviewer starts, is gone
+	causeOff     cause = "off"      // supervision was switched off
 )
 
 // An outcome is what a review came to. Its members are beside those of the review, from its end on.
@@ -120,7 +122,7 @@ type outcome struct {
 	NoVerdict       bool    `json:"no_verdict,omitempty"`       // the reviewer gave only words: the feedback
 	Withheld        bool    `json:"withheld,omitempty"`         // but not fit ones: the feedback is ccc's
 	Error           string  `json:"error,omitempty"`            // of failed and cancelled: why
-	Cause           cause   `json:"cause,omitempty"`            // of failed: the kind of error, if it has one
+	Cause           cause   `json:"cause,omitempty"`            // the kind of that, if it is one of those above
 	DurationSeconds float64 `json:"duration_seconds,omitempty"` // of the reviewer's process
 	CostUSD         float64 `json:"cost_usd,omitempty"`         // of this review alone
 	Tokens          *tokens `json:"tokens,omitempty"`           // as the API counts them
@@ -316,6 +318,7 @@ func (h *history) add(e entry) {
 	case e.Step != nil:
 		if r := h.review(e.Step.Review); r != nil {
 			r.did.add(*e.Step)
+			r.stepped = e.Time
 		}
 	}
 }
@@ -354,8 +357,14 @@ func (d *steps) add(next step) {
 	}
 }
 
-// lastTime returns when the review ended, or began if it has no end.
-func (r review) lastTime() time.Time { return cmp.Or(r.Ended, r.Begun) }
+// lastTime returns when the review ended, or began if it runs. One that was abandoned ended after its last
+// step.
+func (r review) lastTime() time.Time {
+	if r.isAbandoned() {
+		return cmp.Or(r.stepped, r.Begun)
+	}
+	return cmp.Or(r.Ended, r.Begun)
+}
 
 // newestPrompt returns the last prompt with words, "" where there is none.
 func (h *history) newestPrompt() (newest string) {

@@ -169,10 +169,23 @@ func findVerdict(text string) (decided verdict, feedback string) {
 	return decided, feedback
 }
 
-// isAnswer reports whether a text begins with the object that decides: a verdict, and no words before it.
-func isAnswer(text string) bool {
-	decided, _ := findVerdict(text)
-	return decided != "" && strings.HasPrefix(strings.TrimPrefix(strings.TrimSpace(text), "```json\n"), "{")
+// beforeVerdict returns the words of a text before the object at its end that decides, and its fence; the whole
+// text if there is no such object.
+func beforeVerdict(text string) string {
+	body := strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(text), "```"))
+	if strings.Count(body, "{") > bracesRead {
+		return text
+	}
+	for at := range body {
+		if body[at] != '{' {
+			continue
+		}
+		if _, _, decides := readDecision([]byte(body[at:]), decisionKeys...); decides {
+			before := strings.TrimSuffix(strings.TrimSpace(body[:at]), "```json")
+			return strings.TrimSpace(strings.TrimSuffix(before, "```"))
+		}
+	}
+	return text
 }
 
 // readDecision reads what object has under the first of keys that it has. decided is "" where that is neither
