@@ -36,7 +36,7 @@ func isUnclear(operand string) bool {
 		return word == "off" || word == "stop"
 	}
 	mayBeOff := len(words) <= 4 && slices.ContainsFunc(words, isOff) ||
-		length <= 12 && strings.ContainsAny(text, "关停")
+		length <= 12 && strings.ContainsAny(text, offCharacters)
 	return (isWord || mayBeOff) && !slices.Contains(modes, operand)
 }
 
