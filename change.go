@@ -182,8 +182,8 @@ func rank(isLast bool) int {
 	return 0
 }
 
-// changedPaths returns the paths in which the tree or commit from differs from what o has seen, in git's order.
-// since is the begin that from is of. A path that is not part of the change gets no letter: it is still on
+// changedPaths returns the paths in which the tree or commit from differs from what o has seen, in git's
+// order. since is the begin that from is of. A path that is not part of the change gets no letter: it is still on
 // disk, but neither in HEAD nor in the begin's commit, so it has become ignored or is left out.
 func (o *lookout) changedPaths(from string, since begin) (paths []changedPath, err error) {
 	paths, err = o.differing(from, o.seen.Tree)

@@ -256,8 +256,8 @@ func (t tree) branch() string {
 	return name
 }
 
-// refAt returns the commit that the log of HEAD or of a branch has for that time, "" if it does not reach back
-// so far. The file is read: for a time before its first entry git itself names the first.
+// refAt returns the commit that the log of HEAD or of a branch has for that time, "" if it does not reach
+// back so far. The file is read: for a time before its first entry git itself names the first.
 func (t tree) refAt(ref string, at time.Time) (commit string) {
 	dir := t.Repository
 	if ref == "HEAD" {

@@ -23,7 +23,7 @@
 //	text.go               what people read, in both languages
 //	text_review.go        what agent and reviewer read, in both languages
 //	occasion.go           when a session is reviewed: at which events, with which texts
-//	git.go                working trees, how git is run in them, what differs in two, logs of HEAD and branches
+//	git.go                working trees, how git is run in them, what it says of trees and branches
 //	ending.go             what ccc starts ends with it; which signals end ccc
 //	ending_linux.go       what of that is Linux's
 //	ending_darwin.go      the same on macOS

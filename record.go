@@ -1,8 +1,8 @@
 package main
 
 // The record of a working tree: the changes there that nobody has approved, what the last approval saw, and
-// which review was the last. It is of the working tree, whichever session works there. When in doubt, a change
-// starts earlier: the reviewer sees too much rather than too little.
+// which review was the last. It is of the working tree, whichever session works there. When in doubt, a
+// change starts earlier: the reviewer sees too much rather than too little.
 
 import (
 	"cmp"

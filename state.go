@@ -86,7 +86,8 @@ func (d stateDir) place(project, cwd string, env []string) place {
 	return p
 }
 
-// within returns the place for an event, in which all of git may take as long as patience. end must be called.
+// within returns the place for an event, in which all of git may take as long as patience. end must be
+// called.
 func (p place) within(ctx context.Context, patience time.Duration) (bounded place, end func()) {
 	p.ctx, end = context.WithTimeoutCause(ctx, patience, errors.New(say(gitTooSlow, patience)))
 	return p, end

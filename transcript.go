@@ -122,7 +122,8 @@ func readConversation(path string) (c conversation, err error) {
 	return c, err
 }
 
-// transcriptEnd, in bytes, is how much of a transcript tells what the agent did last: 100 MB would take 0.6 s.
+// transcriptEnd, in bytes, is how much of a transcript tells what the agent did last: 100 MB would take
+// 0.6 s.
 const transcriptEnd = 4 << 20
 
 // hasActedSince reports whether the agent has said or done something since that time, by the end of the

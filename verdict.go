@@ -94,9 +94,9 @@ func (p place) verdict() (word verdict, lines []string, err error) {
 	return word, append(lines, told...), nil
 }
 
-// answer returns what the review says of the files that o has seen. For an approval, why is what has become of
-// them, else it is the feedback or the error. told is what differs and does not count. Outside git the verdict
-// alone counts.
+// answer returns what the review says of the files that o has seen. For an approval, why is what has become
+// of them, else it is the feedback or the error. told is what differs and does not count. Outside git the
+// verdict alone counts.
 func (r review) answer(record treeRecord, o *lookout) (word verdict, why string, told []string, err error) {
 	switch {
 	case r.Verdict != verdictAllow:
