@@ -359,6 +359,19 @@ func (r *lineReader) read() error {
 	return err
 }
 
+// lastBytes returns the last bytes of the file at path, at most so many; none if it can't be read.
+func lastBytes(path string, most int64) []byte {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil
+	}
+	defer file.Close()
+	size, _ := file.Seek(0, io.SeekEnd)
+	text := make([]byte, min(size, most))
+	n, _ := file.ReadAt(text, size-int64(len(text)))
+	return text[:n]
+}
+
 // readLines passes on each line of the file at path, which may be missing. A last line without newline gets
 // one.
 func readLines(path string, line func([]byte)) error {

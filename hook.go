@@ -111,7 +111,13 @@ func newHook(d dirs, event *hookEvent) *hook {
 	if h.caller, err = d.callerNow(claims); err != nil {
 		fmt.Fprintln(os.Stderr, "ccc: noting whose the launch is:", err)
 	}
-	h.state, _ = h.session.readState() // of one that can't be read the last switch
+	h.state, err = h.session.readState() // of one that can't be read the last switch
+	if claims && err == nil && d.env.get(jobVariable) != "" && len(h.state.MovedFrom) == 0 {
+		if before, isKnown := d.movedFrom(event.SessionID, event.TranscriptPath); isKnown {
+			h.warn("going on as the session that was moved", h.session.goOnAs(before))
+			h.state, _ = h.session.readState()
+		}
+	}
 	return h
 }
 
@@ -132,7 +138,7 @@ func (h *hook) stop(on *occasion) any {
 	r := newReview(on.name)
 	r.Seen.tree, r.Observed = h.place.tree, h.mode() == modeObserve
 	var err error
-	h.past, err = h.session.readHistory()
+	h.past, err = h.readPast()
 	h.warn("reading the timeline", err)
 	ctx, cancel := h.untilEnded(h.patience())
 	defer cancel()
@@ -333,7 +339,7 @@ func (h *hook) recordPrompt(text string) any {
 	if text != "" && !isUsersOwn(text) {
 		return nil
 	}
-	past, err := h.session.readHistory()
+	past, err := h.readPast()
 	h.warn("reading the timeline", err)
 	last := past.lastStop()
 	isNew := last.line > past.prompted || last.isAbandoned()

@@ -41,13 +41,23 @@ func (s *supervision) mode() mode { return modeOf(s.state, s.caller, s.config.Su
 // update changes the state of a hook's session.
 func (s *supervision) update(change func(*sessionState)) error {
 	return s.session.update(func(state *sessionState) {
-		if !s.caller.isScript {
+		if !s.caller.isScript && len(state.MovedFrom) == 0 { // a moved one has another launch's variables
 			state.Provider = cmp.Or(s.dirs.env.get(providerVariable), noProvider)
 		}
 		state.noteLaunch(s.caller.launched)
 		change(state)
 		s.state = *state
 	})
+}
+
+// readPast reads the history of the session, which goes on from those that it was before Claude Code moved it.
+func (s *supervision) readPast() (*history, error) {
+	ids := append(slices.Clone(s.state.MovedFrom), s.session.id)
+	past, err := s.session.dir.session(ids[0]).readHistory()
+	for _, id := range ids[1:] {
+		err = cmp.Or(err, past.goOn(s.session.dir.session(id), s.state.CreatedAt))
+	}
+	return past, err
 }
 
 // reviewLimit returns how many reviews a request has. In a session Claude Code's own limit, at which it would

@@ -54,10 +54,10 @@ func superviseStored(stored storedSession, d dirs) (s *supervision, err error) {
 	s = &supervision{dirs: d, session: d.state.session(stored.id), transcript: stored.path,
 		caller: caller{isReview: true}}
 	s.dirs.here, s.dirs.env = transcriptStart(stored.path), withoutLaunch(d.env)
-	if s.past, err = s.session.readHistory(); err != nil {
+	s.state, _ = s.session.readState() // without it the session's provider is not known
+	if s.past, err = s.readPast(); err != nil {
 		return nil, err
 	}
-	s.state, _ = s.session.readState() // without it the session's provider is not known
 	if last := s.past.result(); last != nil && last.Verdict == verdictReviewing {
 		return nil, withHint(errors.New(say(alreadyReviewing)), "ccc log -f "+s.session.id)
 	}

@@ -6,12 +6,14 @@ package main
 // and tools in CLAUDE_PID.
 
 import (
+	"bytes"
 	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -27,6 +29,9 @@ type sessionState struct {
 	Provider   string    `json:"provider,omitempty"`   // of the client that ran its last hook, or noProvider
 	CreatedAt  time.Time `json:"created_at"`
 	UpdatedAt  time.Time `json:"updated_at"`
+
+	// The sessions that this one was before Claude Code moved it to the background, oldest first.
+	MovedFrom []string `json:"moved_from,omitempty"`
 
 	// Where its change begins, by place.key.
 	Begins map[string]sessionBegin `json:"begins,omitempty"`
@@ -235,6 +240,47 @@ func modeOf(state sessionState, c caller, observe bool) mode {
 		return modeObserve
 	}
 	return present
+}
+
+// goOnAs makes the session, which Claude Code has moved, go on as the one that it was before. What the user
+// has switched in it since stays.
+func (s sessionFiles) goOnAs(before sessionFiles) error {
+	from, err := before.readState()
+	if err != nil || from.Enabled == "" {
+		return err // it was nobody's
+	}
+	return s.update(func(state *sessionState) {
+		if state.Enabled == "" {
+			state.Enabled, state.SwitchedAt = from.Enabled, from.SwitchedAt
+		}
+		state.MovedFrom = append(from.MovedFrom, before.id)
+		state.Count = from.Count
+		state.Provider = from.Provider
+		state.Begins = from.Begins
+	})
+}
+
+// movedFrom returns the session which Claude Code has moved to the background, or forked there, as the one with
+// that id and transcript, if ccc knows it. At the end of the old transcript stands the id of the new session,
+// and a fork's job names its parent (2.1.280, 2.1.332). The new transcript is not there before the first stop.
+func (d dirs) movedFrom(session, transcript string) (before sessionFiles, isKnown bool) {
+	names, _ := os.ReadDir(string(d.state))
+	text, _ := os.ReadFile(filepath.Join(d.env.get(jobVariable), "state.json"))
+	var job struct{ ForkParentSessionID string }
+	_ = json.Unmarshal(text, &job)
+	mark := []byte(`"continuedInSessionId":"` + session + `"`)
+	for _, name := range names {
+		id, isSession := strings.CutPrefix(name.Name(), "supervisor-")
+		id, isState := strings.CutSuffix(id, ".json")
+		if !isSession || !isState {
+			continue
+		}
+		end := lastBytes(filepath.Join(filepath.Dir(transcript), id+".jsonl"), 4<<10)
+		if id == job.ForkParentSessionID || bytes.Contains(end, mark) {
+			return d.state.session(id), true
+		}
+	}
+	return before, false
 }
 
 // isAgents reports whether a tool of an agent's calls ccc: such have no terminal. Its client's process may not

@@ -27,6 +27,7 @@ type storySession struct {
 	entries int    // in its transcript
 	last    string // the id of the last of them
 	isPlain bool   // ccc has no hooks there
+	job     string // of one in the background: its directory
 	running *storyCommand
 }
 
@@ -93,14 +94,8 @@ var storySteps = []storyStep{
 	{form(`([A-Z]) is (plain|supervised)`), "", func(_ *storyRun, a *storySession, words []string) {
 		a.isPlain = words[1] == "plain"
 	}},
-	{form(`([A-Z]) is a fork of ([A-Z])`), "", func(s *storyRun, a *storySession, words []string) {
-		of := s.session(words[1])
-		text, err := os.ReadFile(s.transcript(of))
-		check(s.t, err)
-		check(s.t, os.WriteFile(s.transcript(a), text, 0o600))
-		a.entries = of.entries
-		a.last = of.last
-	}},
+	{form(`([A-Z]) is a (fork|move|background fork) of ([A-Z])`), "", (*storyRun).fork},
+	{form(`([A-Z]) is a background session`), "", func(s *storyRun, a *storySession, _ []string) { a.job = s.jobOf(a, "") }},
 }
 
 // prepare writes the story's files, and makes the project a repository with one commit, of an hour ago. A name that begins
@@ -159,6 +154,32 @@ func (s *storyRun) add(a *storySession, role, members, blocks string) {
 		`"type":%q,%s"message":{"role":%q,"model":"m-1","content":[%s]}}`+"\n",
 		parent, a.last, time.Now().UTC().Format("2006-01-02T15:04:05.000Z"), a.here, a.id, role, members, role, blocks)
 	check(s.t, appendFile(s.transcript(a), []byte(line)))
+}
+
+// fork makes the session one that goes on from another: a fork, one that Claude Code has moved to the background, or has
+// forked there.
+func (s *storyRun) fork(a *storySession, words []string) {
+	of := s.session(words[2])
+	text, err := os.ReadFile(s.transcript(of))
+	check(s.t, err)
+	check(s.t, os.WriteFile(s.transcript(a), text, 0o600))
+	a.entries = of.entries
+	a.last = of.last
+	switch words[1] {
+	case "move": // seen on 2.1.280 and 2.1.332, as the member of a job below
+		line := fmt.Sprintf(`{"type":"continued-in","sessionId":%q,"continuedInSessionId":%q}`+"\n", of.id, a.id)
+		check(s.t, appendFile(s.transcript(of), []byte(line)))
+		a.job = s.jobOf(a, "")
+	case "background fork":
+		a.job = s.jobOf(a, of.id)
+	}
+}
+
+// jobOf makes the directory of a background session, which was forked from that one, "" for none.
+func (s *storyRun) jobOf(a *storySession, parent string) (dir string) {
+	dir = filepath.Join(s.home, ".claude/jobs", a.id[:8])
+	s.write(".claude/jobs/"+a.id[:8]+"/state.json", 0o600, fmt.Sprintf(`{"sessionId":%q,"forkParentSessionId":%q}`, a.id, parent))
+	return dir
 }
 
 // says has the agent say something.
@@ -230,6 +251,9 @@ func (s *storyRun) hook(a *storySession, answer, event, members string) {
 	env := []string{"CLAUDE_PROJECT_DIR=" + s.work, "CCC_SUPERVISOR=1", "CLAUDE_CODE_ENTRYPOINT=cli",
 		blockCapVariable + "=10", fmt.Sprint("CLAUDE_PID=", os.Getpid())}
 	env = append(env, s.env...)
+	if a.job != "" { // below the service, which has started it with an environment of its own
+		env = append(env, "CCC_SUPERVISOR=", "CLAUDE_JOB_DIR="+a.job)
+	}
 	s.reviewed(a, answer, func() *storyCommand { return s.begin(a.here, input, env, "ccc", "supervisor-hook") })
 }
 

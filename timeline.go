@@ -235,6 +235,17 @@ func (s sessionFiles) readHistory() (*history, error) {
 	return h, h.read()
 }
 
+// goOn has the history go on with that of the next session, which began at that time as this one. Reviews that
+// had no end, or began later, are no part of it.
+func (h *history) goOn(next sessionFiles, began time.Time) error {
+	h.Reviews = slices.DeleteFunc(h.Reviews, func(r review) bool {
+		return r.Ended.IsZero() || r.Begun.After(began)
+	})
+	h.session = next
+	h.file = lineReader{path: next.timelineFile(), lines: lineWriter{line: h.file.lines.line}}
+	return h.read()
+}
+
 // openHistory returns the history of the session, of which nothing is read yet. take gets each line.
 func (s sessionFiles) openHistory(take func(*history, entry)) *history {
 	h := &history{session: s, file: lineReader{path: s.timelineFile()}}
