@@ -221,6 +221,7 @@ func (c *checkup) checkCopies() (string, error) {
 		err := fmt.Errorf(keptFromRunning.en, rule, file)
 		return "", caution{withHint(err, "take it out, or name the commands that it is for:\n"+editHint(file))}
 	}
+	lang = english // of why there is none: this is the last check
 	isHomeReadOnly, foreign, err := tryProbe(context.Background(), d.here, reviewerEnv(d.env))
 	if err != nil {
 		f := failureOf(err)

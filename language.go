@@ -17,7 +17,8 @@ const (
 // languages are the values of language in ccc.json.
 var languages = []string{chinese, english}
 
-// lang is the language of this process. It is set once, before the first text is used.
+// lang is the language of this process. It is set once, before the first text is used, and once more by ccc
+// doctor, before it quotes one.
 var lang = chinese
 
 // noLocale is the name of a locale without a language.

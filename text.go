@@ -199,6 +199,9 @@ var (
 		"over %s untracked files (not in .gitignore)"}
 	tooLargeUntracked = words{"未跟踪的文件超过 %d MB（.gitignore 里没有）",
 		"over %d MB of untracked files (not in .gitignore)"}
+	errNoNamespaces  = errText{"这里不能建新的命名空间", "no new namespaces can be made here"}
+	errFewNamespaces = errText{"命名空间的上限已到（/proc/sys/user 里的 max_*_namespaces）",
+		"a limit of namespaces is reached (max_*_namespaces in /proc/sys/user)"}
 	errNoGit       = errText{"这里没有 git 仓库", "there is no git repository"}
 	gitTooSlow     = words{"git 用时超过 %v", "git took longer than %v"}
 	noVerdict      = words{"审查者没有给出判定：%s", "the reviewer gave no verdict: %s"}
@@ -382,5 +385,9 @@ var (
 		"New, changed or gone since, and not tracked by git (no push holds them): %s"}
 	verdictAdvice = words{"怎么办：ccc review 审查现在的内容；git push --no-verify 跳过检查",
 		"What to do: ccc review judges what is here now; git push --no-verify skips this check"}
-	nobodyHere = words{"这个工作树里还没有审查过任何会话：%s", "No session has been reviewed in this working tree: %s"}
+	startAdvice = words{"怎么办：先在这里启动 Claude Code：ccc --supervisor",
+		"What to do: start Claude Code here first: ccc --supervisor"}
+	nobodyHere = words{"这里还没有审查过任何会话：%s", "No session has been reviewed here: %s"}
+	notSince   = words{"最新的消息之后还没有审查过。", "Nothing was reviewed since the newest request."}
+	lookedIn   = words{"状态目录（由 %s 指定）：%s", "State directory, by %s: %s"} // variable, directory
 )

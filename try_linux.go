@@ -48,7 +48,10 @@ func (plan *tryPlan) start(scratch string) (*tryCopy, error) {
 		Stdin: plan.stdin, Stdout: plan.stdout, Stderr: plan.stderr, ExtraFiles: []*os.File{theirs, sockets}}
 	if err := cmd.Start(); err != nil {
 		ours.Close()
-		return nil, withCopyHint(fmt.Errorf("starting a process in new namespaces: %w", err))
+		if errors.Is(err, syscall.ENOSPC) { // which is not about a disk
+			return nil, withCopyHint(errFewNamespaces)
+		}
+		return nil, withCopyHint(fmt.Errorf("%w: %w", errNoNamespaces, err))
 	}
 	return &tryCopy{
 		cmd: cmd,
@@ -147,6 +150,14 @@ func copyHint(err error, read func(path string) ([]byte, error)) string {
 	}
 	switch {
 	case says(mountedInProject):
+		return ""
+	case errors.Is(err, errFewNamespaces):
+		for kind := range strings.FieldsSeq("user mnt pid net ipc uts") {
+			limit := "max_" + kind + "_namespaces"
+			if begins("/proc/sys/user/"+limit, "0\n") {
+				return "sudo sysctl user." + limit + "=10000"
+			}
+		}
 		return ""
 	case begins("/.dockerenv", ""), begins("/run/.containerenv", ""):
 		return "start the container with --security-opt seccomp=unconfined " +

@@ -958,7 +958,7 @@ func TestTryNoCopy(t *testing.T) {
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatal(err, string(out))
 	}
-	box.expectNoCopy(t, "starting a process in new namespaces: ")
+	box.expectNoCopy(t, errNoNamespaces.zh+": ")
 	got := box.run(20*time.Second, "", "ccc", "try", "COLUMNS=1000 ccc doctor | grep -A9 copies")
 	warning, fix, _ := strings.Cut(got.stdout, "\n")
 	if !strings.HasPrefix(warning, "warning  copies: no copy can be made: ") {
@@ -979,6 +979,8 @@ func TestTryMends(t *testing.T) {
 		{syscall.EPERM, "/.dockerenv", "", "--security-opt seccomp=unconfined"},
 		{syscall.EPERM, "/run/.containerenv", "", "--security-opt systempaths=unconfined"},
 		{syscall.ENOSYS, "", "", "Linux 5.12"},
+		{errFewNamespaces, "/proc/sys/user/max_mnt_namespaces", "0\n", "sudo sysctl user.max_mnt_namespaces=10000"},
+		{errFewNamespaces, "/proc/sys/user/max_mnt_namespaces", "10\n", ""},
 		{callError("close_range", syscall.EINVAL), "", "", "Linux 5.12"},
 		{syscall.EACCES, "/proc/sys/kernel/apparmor_restrict_unprivileged_userns", "1\n", "sudo apparmor_parser"},
 		{syscall.EPERM, "/proc/sys/kernel/apparmor_restrict_unprivileged_userns", "0\n", ""},

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 )
@@ -19,16 +20,24 @@ const (
 	answerChanged verdict = "changed"
 )
 
+// ignoreFile is named in why there is no look, if it is the way out.
+const ignoreFile = ".gitignore"
+
 // showVerdict is ccc verdict.
 func showVerdict(c *invocation, d dirs) error {
 	word, lines, err := d.state.place(d.here, d.here, d.env).verdict()
 	if err != nil {
-		return withFileHint(fmt.Errorf("verdict: %w", err), "ccc review")
+		f := failureOf(err)
+		return withFileHint(withHint(fmt.Errorf("verdict: %w", f.err), f.hint), "ccc review")
 	}
 	fmt.Println(word)
 	code := word.exitCode()
 	if code != 0 && newScreen(os.Stderr).terminal {
-		lines = append(lines, say(verdictAdvice))
+		advice := verdictAdvice
+		if _, _, err := storedSessionOf("", d); word == answerNone && err != nil { // there is none to review
+			advice = startAdvice
+		}
+		lines = append(lines, say(advice))
 	}
 	notice(printable(redact("ccc: " + strings.Join(lines, "\n"))))
 	return failure{code: code}
@@ -50,7 +59,7 @@ func (v verdict) exitCode() int {
 func (p place) verdict() (word verdict, lines []string, err error) {
 	record, err := p.record()
 	if err != nil || record.Last == nil {
-		return answerNone, []string{say(nobodyHere, pathFrom("", p.Top))}, err
+		return answerNone, p.whyNone(), err
 	}
 	h, err := p.dir.session(record.Last.Session).readHistory()
 	r := h.review(record.Last.Review)
@@ -94,6 +103,21 @@ func (p place) verdict() (word verdict, lines []string, err error) {
 	return word, append(lines, told...), nil
 }
 
+// whyNone tells why the record knows of no review, and if a variable names the state directory, where it was
+// looked for.
+func (p place) whyNone() []string {
+	lines := []string{say(nobodyHere, pathFrom("", p.Top))}
+	if _, err := os.Stat(p.file(".json")); err == nil && p.Repository == "" { // a prompt has taken it out
+		lines[0] = say(notSince)
+	}
+	for _, name := range []string{workDirVariable, configDirVariable, claudeDirVariable} {
+		if lookupEnv(p.env, name) != "" {
+			return append(lines, say(lookedIn, name, p.dir))
+		}
+	}
+	return lines
+}
+
 // answer returns what the review says of the files that o has seen. For an approval, why is what has become
 // of them, else it is the feedback or the error. told is what differs and does not count. Outside git the
 // verdict alone counts.
@@ -105,11 +129,15 @@ func (r review) answer(record treeRecord, o *lookout) (word verdict, why string,
 		return r.Verdict, say(verdictAlone, errNoGit), nil, nil
 	}
 	paths, err := o.changedPaths(r.Seen.Tree, begin{Commit: r.Seen.Commit})
-	if unseen := cmp.Or(r.Seen.Unseen, o.seen.Unseen); unseen != "" {
+	if unseen := cmp.Or(o.seen.Unseen, r.Seen.Unseen); unseen != "" {
 		err = errors.New(unseen)
 	}
 	if err != nil {
-		return "", "", nil, errors.New(say(notCompared, oneLine(err.Error())))
+		err = errors.New(say(notCompared, oneLine(err.Error())))
+		if strings.Contains(o.seen.Unseen, ignoreFile) { // another review would see no more
+			err = withHint(err, editHint(filepath.Join(o.seen.Top, ignoreFile)))
+		}
+		return "", "", nil, err
 	}
 	if len(paths) == 0 {
 		return verdictAllow, say(nothingChanged), nil, nil

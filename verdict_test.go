@@ -27,7 +27,7 @@ func TestBadInput(t *testing.T) {
 			verdict = 0 allow | there is no git repository
 			review = 0 [SUPERVISOR] Review: approved |`},
 		{"a bare repository", first, "echo 1 >>notes.txt; git commit -qam x", "git clone -q --bare . ../bare", "../bare", `
-			verdict = 3 none | No session has been reviewed in this working tree`},
+			verdict = 3 none | No session has been reviewed here`},
 		{"no session", first, "", "", "", `
 			verdict = 3 none | No session has been reviewed
 			review = 2 | no session of Claude Code's`},
@@ -127,7 +127,7 @@ func TestVerdictChanged(t *testing.T) {
 		}
 	}
 	box.submit("do it")
-	expect(3, "none", "ccc: No session has been reviewed in this working tree: "+box.work)
+	expect(3, "none", "ccc: No session has been reviewed here: "+box.work)
 	if got := box.stop(""); !strings.Contains(got.stdout, `"systemMessage":"[SUPERVISOR] Review 1/8: approved`) || strings.Contains(got.stdout, "decision") {
 		t.Errorf("%+v", got)
 	}
@@ -220,4 +220,15 @@ func TestVerdictLimit(t *testing.T) {
 	expectEnd(t, "ccc verdict", box.run(20*time.Second, "", "ccc", "verdict"), 1, "limit\n", " ago · add tests\n")
 	box.submit("and that")
 	expectEnd(t, "behind a prompt", box.run(20*time.Second, "", "ccc", "verdict"), 1, "limit\n", " ago · add tests\n")
+}
+
+// In a terminal ccc verdict says what to do: where Claude Code has never been, no review helps.
+func TestVerdictAdvice(t *testing.T) {
+	box := newFakeBox(t)
+	box.vars = append(box.vars, "LANG=en_US.UTF-8")
+	expectIn(t, "without a session", onTerminal(t, box.command("sh", "-c", "ccc verdict 2>&1"), 100), startAdvice.en)
+	box.launch()
+	box.turns("Done.")
+	box.run(30*time.Second, "", "claude", "-p", "hi")
+	expectIn(t, "with one", onTerminal(t, box.command("sh", "-c", "ccc verdict 2>&1"), 100), verdictAdvice.en)
 }
