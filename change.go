@@ -52,7 +52,7 @@ func (p place) look() *lookout {
 		own, _ := filepath.Rel(p.Top, state)
 		o.scope = []string{"--", ":(top)", ":(top,exclude,literal)" + own}
 	}
-	_ = os.MkdirAll(p.objects(), 0o700)
+	_ = makeOwn(p.objects())
 	left, _ := filepath.Glob(filepath.Join(p.objects(), "*/tmp_*"))
 	for _, path := range left {
 		if info, err := os.Lstat(path); err == nil && time.Since(info.ModTime()) > 2*reviewLookPatience {

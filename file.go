@@ -137,6 +137,18 @@ func mountPoints() (paths []string, err error) {
 	return paths, err
 }
 
+// makeOwn makes the directory at path, which is ccc's, and those above it. One that an odd umask has made
+// without the rights of its owner gets them.
+func makeOwn(path string) error {
+	if err := os.MkdirAll(path, 0o700); err != nil {
+		return err
+	}
+	if info, err := os.Stat(path); err == nil && info.Mode().Perm()&0o700 != 0o700 {
+		_ = os.Chmod(path, info.Mode().Perm()|0o700) // another owner's stays, and can't be written to
+	}
+	return nil
+}
+
 func temporaryOf(path string) string {
 	return filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+".ccc-tmp")
 }

@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -162,7 +163,10 @@ func (g gitRunner) run(stdin string, out io.Writer, args ...string) error {
 	cmd.Dir, cmd.Env = g.tree.Top, g.env
 	var complaints bytes.Buffer
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(stdin), out, &complaints
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // git and all that it starts end together
+	runtime.LockOSThread() // as endsWithParent asks
+	defer runtime.UnlockOSThread()
+	cmd.SysProcAttr = endsWithParent()
+	cmd.SysProcAttr.Setpgid = true // git and all that it starts end together
 	cmd.Cancel = func() error {
 		defer exitOnPanic()
 		return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM)

@@ -23,10 +23,10 @@
 //	text.go               what people read, in both languages
 //	text_review.go        what agent and reviewer read, in both languages
 //	occasion.go           when a session is reviewed: at which events, with which texts
-//	git.go                working trees, how git is run in them, what it says of trees and branches
 //	ending.go             what ccc starts ends with it; which signals end ccc
 //	ending_linux.go       what of that is Linux's
 //	ending_darwin.go      the same on macOS
+//	git.go                working trees, how git is run in them, what it says of trees and branches
 //
 // Settings:
 //
@@ -91,6 +91,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"syscall"
 )
 
 func init() {
@@ -102,6 +103,8 @@ func init() {
 }
 
 func main() {
+	// A umask that takes rights from the user would make files that neither ccc nor claude can use again.
+	syscall.Umask(syscall.Umask(0o077) &^ 0o700)
 	os.Exit(runCCC(os.Args[1:], os.Environ()))
 }
 

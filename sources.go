@@ -312,10 +312,11 @@ func withProvider(env []string, p *provider) ([]string, error) {
 }
 
 // reviewerEnv returns the environment of a reviewer with the session's provider: env, a session's, without
-// the variables that tie a process to its session, and without the user's advisor.
+// the variables that tie a process to its session, and without the user's advisor. Its git status does not
+// write the index.
 func reviewerEnv(env []string) []string {
 	env = setEnv(env, toolVariable, "", entrypointVariable, "", "CLAUDE_CODE_CHILD_SESSION", "",
-		sessionVariable, "", reviewerVariable, "1", advisorVariable, "1")
+		sessionVariable, "", reviewerVariable, "1", advisorVariable, "1", "GIT_OPTIONAL_LOCKS", "0")
 	return slices.DeleteFunc(env, func(entry string) bool {
 		return strings.HasPrefix(entry, "CLAUDE_CODE_MESSAGING_")
 	})

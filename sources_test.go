@@ -510,10 +510,10 @@ func TestProviderEnvironments(t *testing.T) {
 	p := &provider{name: "b", Env: map[string]string{"ANTHROPIC_AUTH_TOKEN": "${TOKEN}", "X": "${SAME}", "Y": "${UNSET}", "Z": "plain"}}
 	hook := []string{"A=1", "CLAUDECODE=1", "CLAUDE_CODE_ENTRYPOINT=cli", "CLAUDE_CODE_CHILD_SESSION=1", sessionVariable + "=s", "CLAUDE_CODE_MESSAGING_X=1",
 		"TOKEN=t", "SAME=1", "UNSET=u", "ANTHROPIC_MODEL=m", line, cacheVariable + "=line", providerVariable + "=a"}
-	expect("a reviewer's", reviewerEnv(hook), "A=1 ANTHROPIC_MODEL=m CCC_CACHE=line CCC_PROVIDER=a CCC_SUPERVISOR_HOOK=1 "+line+" CLAUDE_CODE_DISABLE_ADVISOR_TOOL=1 SAME=1 TOKEN=t UNSET=u")
+	expect("a reviewer's", reviewerEnv(hook), "A=1 ANTHROPIC_MODEL=m CCC_CACHE=line CCC_PROVIDER=a CCC_SUPERVISOR_HOOK=1 "+line+" CLAUDE_CODE_DISABLE_ADVISOR_TOOL=1 GIT_OPTIONAL_LOCKS=0 SAME=1 TOKEN=t UNSET=u")
 	got, err := environmentWith(t, hook, p)
 	check(t, err)
-	expect("one with a provider", got, "A=1 ANTHROPIC_AUTH_TOKEN=t CCC_PROVIDER=a CCC_SUPERVISOR_HOOK=1 CLAUDE_CODE_DISABLE_ADVISOR_TOOL=1 SAME=1 TOKEN=t UNSET=u X=1 Y=u Z=plain")
+	expect("one with a provider", got, "A=1 ANTHROPIC_AUTH_TOKEN=t CCC_PROVIDER=a CCC_SUPERVISOR_HOOK=1 CLAUDE_CODE_DISABLE_ADVISOR_TOOL=1 GIT_OPTIONAL_LOCKS=0 SAME=1 TOKEN=t UNSET=u X=1 Y=u Z=plain")
 	if got, err := environmentWith(t, hook[:3], p); got != nil || err == nil || !strings.Contains(err.Error(), "which is not set") {
 		t.Errorf("without its token: %q, %v", got, err)
 	}

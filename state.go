@@ -125,7 +125,7 @@ func validSession(id string) bool {
 		strings.Trim(id, letters+digits+"._-") == ""
 }
 
-func (d stateDir) create() error { return os.MkdirAll(string(d), 0o700) }
+func (d stateDir) create() error { return makeOwn(string(d)) }
 
 // sessions returns the ids of the sessions that have a state or a timeline here, the newest first.
 func (d stateDir) sessions() (ids []string, err error) {
@@ -202,6 +202,16 @@ func (d stateDir) sweep() error {
 		}
 	}
 	return err
+}
+
+// sweepDaily sweeps once a day: to count what a large store has takes 0.4 s. The lock is dated by the last
+// sweep.
+func (d stateDir) sweepDaily() error {
+	const day = 24 * time.Hour
+	if swept, err := os.Stat(d.lockFile()); err == nil && time.Since(swept.ModTime()).Abs() < day {
+		return nil
+	}
+	return errors.Join(d.sweep(), os.Chtimes(d.lockFile(), time.Time{}, now()))
 }
 
 // owned returns the paths of ccc's files, sorted, and how many other files are in the directory, which may be

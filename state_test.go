@@ -73,6 +73,7 @@ func TestSweepBeside(t *testing.T) {
 		path := filepath.Join(box.home, ".claude/ccc", name)
 		check(t, os.Chtimes(path, ago(retention+time.Hour), ago(retention+time.Hour)))
 	}
+	check(t, os.Chtimes(box.stateDir().lockFile(), ago(25*time.Hour), ago(25*time.Hour))) // the last sweep
 	other := *box
 	other.vars = append(slices.Clone(box.vars), "CCC_LAUNCH=", "CLAUDE_PROJECT_DIR=", "CCC_SUPERVISOR=")
 	other.launch()

@@ -78,7 +78,7 @@ func (l *launch) goAhead() error {
 	if err != nil {
 		return err
 	}
-	err = d.state.sweep() // before the log is there: it may put that aside
+	err = d.state.sweepDaily() // before the log is there: it may put that aside
 	if err == nil {
 		err = appendFile(d.state.logFile(), nil) // `tail -f` works at once
 	}
@@ -171,7 +171,7 @@ func (l *launch) tryHooks() error {
 func (l *launch) tryOnce(ctx context.Context) error {
 	dir := l.dirs.state.trialDir()
 	answer := l.dirs.state.trialFile("answer-" + lookupEnv(l.env, launchVariable))
-	if err := cmp.Or(os.MkdirAll(dir, 0o700), syscall.Access(dir, mayWrite)); err != nil {
+	if err := cmp.Or(makeOwn(dir), syscall.Access(dir, mayWrite)); err != nil {
 		return &fs.PathError{Op: "trying the hooks:", Path: dir, Err: err}
 	}
 	defer os.Remove(answer)

@@ -377,13 +377,15 @@ func tryEnv(env []string, c *configuration) []string {
 var scratchRoot = "/var/tmp"
 
 // scratchParent returns the directory on disk that holds the scratch directories of this user, or "" if it
-// can't be made or others can write to it. A copy does not see it.
+// can't be made or is another user's. One with another mode is mended. A copy does not see it.
 func scratchParent() string {
 	path := filepath.Join(resolved(scratchRoot), ".ccc-try-"+strconv.Itoa(os.Getuid()))
 	_ = os.Mkdir(path, 0o700)
 	info, err := os.Lstat(path)
-	if err != nil || !info.IsDir() || info.Mode().Perm() != 0o700 ||
-		int(info.Sys().(*syscall.Stat_t).Uid) != os.Getuid() {
+	if err != nil || !info.IsDir() || int(info.Sys().(*syscall.Stat_t).Uid) != os.Getuid() {
+		return ""
+	}
+	if info.Mode() != fs.ModeDir|0o700 && os.Chmod(path, 0o700) != nil {
 		return ""
 	}
 	return path

@@ -342,7 +342,7 @@ func TestTryScratchRefused(t *testing.T) {
 	eachUser(t, func(t *testing.T, box *tryBox) {
 		box.put(map[string]string{"home/dir/f": "f\n"})
 		for name, prepare := range map[string]string{"link": "ln -s ~ $path", "file": ": >$path; chmod 700 $path",
-			"open": "mkdir -p $path/dir; chmod 770 $path; chown $uid $path", "others": "mkdir -p $path/dir; chmod 700 $path; chown 54322 $path"} {
+			"others": "mkdir -p $path/dir; chmod 700 $path; chown 54322 $path"} {
 			varTmp := filepath.Join(box.base, name)
 			prepare = fmt.Sprintf("umask 0; uid=%d; path=%s/.ccc-try-$uid; mkdir -m 1777 %[2]s; %s", box.uid, varTmp, prepare)
 			if err := box.command("sh", "-ec", prepare).Run(); err != nil {
@@ -354,6 +354,23 @@ func TestTryScratchRefused(t *testing.T) {
 					t.Errorf("%s: %+v", name, got)
 				}
 			})
+		}
+	})
+}
+
+// A umask that takes rights from the user leaves nothing that a later copy can't use, and what an older ccc has left so
+// is mended: copies are written to disk.
+func TestTryUmask(t *testing.T) {
+	onlyRoot(t)
+	eachUser(t, func(t *testing.T, box *tryBox) {
+		varTmp := filepath.Join(box.base, "var")
+		const left = "mkdir -m 1777 %s; mkdir -m %s %[1]s/.ccc-try-%[3]d; chown %[3]d %[1]s/.ccc-try-%[3]d"
+		for umask, mode := range map[string]string{"0777": "0", "0177": "600", "0277": "500", "022": "770"} {
+			check(t, box.command("sh", "-ec", fmt.Sprintf(left, varTmp, mode, box.uid)).Run())
+			got := box.inMounts("mount --bind "+varTmp+" /var/tmp; umask "+umask,
+				"grep -q upperdir=/var/tmp /proc/mounts && echo disk")
+			expectIs(t, "a copy with umask "+umask, got.stdout+got.stderr, "disk\n")
+			check(t, os.RemoveAll(varTmp))
 		}
 	})
 }
