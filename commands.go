@@ -140,7 +140,9 @@ const (
 
 Start     ccc --supervisor "fix it"  start Claude Code, reviewed when it stops
           ccc kimi                   start it with a provider of ccc.json
-          ccc -- mcp list            start it with all that stands behind --
+          ccc -- mcp list            start it with all that stands after --
+In it     /supervisor off            switch it: off, on, observe
+          Esc                        cancel the review that runs
 `
 	overviewEnds = `          ccc help config            list the keys of ccc.json, show a provider
 

@@ -176,10 +176,10 @@ func TestReadme(t *testing.T) {
 		speakIn(t, language)
 		page := pages[0][i]
 		readme := readPage(t, page)
-		if lines, words := strings.Count(readme, "\n"), len(strings.Fields(readme)); lines > 75 || words > 500 {
+		if lines, words := strings.Count(readme, "\n"), len(strings.Fields(readme)); lines > 75 || words > 600 {
 			t.Errorf("%s has %d lines, %d words", page, lines, words)
 		}
-		if lines := strings.Count(readPage(t, pages[1][i]), "\n"); lines > 260 {
+		if lines := strings.Count(readPage(t, pages[1][i]), "\n"); lines > 320 {
 			t.Errorf("%s has %d lines", pages[1][i], lines)
 		}
 		for line := range strings.Lines(readme) {

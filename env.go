@@ -23,6 +23,8 @@ const (
 	providerVariable   = "CCC_PROVIDER"        // the session's provider
 	cacheVariable      = "CCC_CACHE"           // set if reviews may use the session's prompt cache
 	addDirsVariable    = "CCC_ADD_DIRS"        // the session's --add-dir directories, one on each line
+	settingsVariable   = "CCC_SETTINGS"        // the session's --settings, a path or JSON
+	betasVariable      = "CCC_BETAS"           // the session's --betas, one on each line
 	tryVariable        = "CCC_TRY_TIMELINE"    // DIR/SESSION/REVIEW that a reviewer's ccc try records for
 	trialVariable      = "CCC_TRIAL"           // in a trial of the hooks, the file that answers it: trial.go
 	triedVariable      = "CCC_TRIED"           // the mark of a trial that the session's start puts back
@@ -114,6 +116,20 @@ func lastValue(args []string, name string) (value string, ok bool) {
 		}
 	}
 	return value, ok
+}
+
+// allValues returns the values of a flag in args that takes all up to the next flag.
+func allValues(args []string, name string) (values []string) {
+	isTaking := false
+	for _, arg := range untilDashes(args) {
+		value, isJoined := strings.CutPrefix(arg, name+"=")
+		isFlag := strings.HasPrefix(arg, "-")
+		if isJoined || isTaking && !isFlag {
+			values = append(values, value)
+		}
+		isTaking = arg == name || isTaking && !isFlag
+	}
+	return values
 }
 
 // An environ is an environment: NAME=value each. Commands get the process's own from main.

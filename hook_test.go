@@ -471,7 +471,7 @@ func TestHookReviewsAlike(t *testing.T) {
 }
 
 // introduced is what a supervised session begins with.
-const introduced = "SessionStart:startup says: [SUPERVISOR] 本会话受监督\n每项要求最多审查 10 次\n实时查看：ccc log -f\n"
+const introduced = "SessionStart:startup says: [SUPERVISOR] 本会话受监督\n每项要求最多审查 10 次\n实时查看：ccc log -f\n切换：/supervisor off（关闭）、on（打开）、observe（旁观）\n"
 
 // TestSession is a whole supervised session of the built program: launch, a
 // stop that is sent back, a stop that is approved.

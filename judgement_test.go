@@ -249,9 +249,9 @@ func (c judgementCase) judge(t *testing.T, claude string, env []string, words ju
 	args := []string{"--print", "--verbose", "--output-format", "stream-json", "--json-schema", verdictSchema(),
 		"--system-prompt", defaultPrompt.in(words.in), "--permission-mode", "dontAsk", "--settings"}
 	if c.Copy {
-		args = append(args, reviewerSettings(tryCommand(), nil, false), "--allowedTools", "Bash("+tryCommand()+":*)")
+		args = append(args, reviewerSettings(nil, tryCommand(), nil, false), "--allowedTools", "Bash("+tryCommand()+":*)")
 	} else {
-		args = append(args, reviewerSettings("", nil, false))
+		args = append(args, reviewerSettings(nil, "", nil, false))
 	}
 	cmd := exec.Command(claude, args...)
 	env = append(slices.Clone(env), testMainVariable+"=1") // the program of the test is ccc

@@ -122,14 +122,17 @@ func (l *launch) chooseEnvironment() (err error) {
 		name = l.provider.name
 	}
 	for _, variable := range []string{configDirVariable, workDirVariable, claudeDirVariable} {
-		if value := lookupEnv(env, variable); value != "" {
-			env = setEnv(env, variable, absoluteIn(l.dirs.here, value))
+		value := lookupEnv(env, variable)
+		if value != "" { // set to nothing, claude takes the current directory (2.1.280, 2.1.332)
+			value = absoluteIn(l.dirs.here, value)
 		}
+		env = setEnv(env, variable, value)
 	}
-	// The directories are for every session: it may be switched on later.
+	// What a reviewer needs is for every session: it may be switched on later.
 	l.env = setEnv(env, toolVariable, "", supervisorVariable, "", launchVariable, "", reviewerVariable, "",
 		trialVariable, "", triedVariable, "", providerVariable, name,
-		addDirsVariable, strings.Join(l.addDirs(), "\n"))
+		addDirsVariable, strings.Join(l.addDirs(), "\n"), settingsVariable, l.givenSettings(),
+		betasVariable, strings.Join(allValues(l.args, "--betas"), "\n"))
 	if !l.supervisor {
 		return nil
 	}
@@ -221,6 +224,7 @@ func (l *launch) refuse() (err error) {
 	const (
 		elsewhere = "claude would run that session elsewhere, not below this launch"
 		forgetful = "claude would keep no conversation, so nothing could be reviewed"
+		astray    = "claude would look for hooks and sessions elsewhere than ccc"
 		hookless  = "claude would run no hooks, so nothing would be reviewed"
 		switchOn  = "run ccc --supervisor once, for the hooks; then type /supervisor on in that session"
 	)
@@ -236,6 +240,15 @@ func (l *launch) refuse() (err error) {
 	const skip = "env." + skipVariable
 	if in := l.sources.with(skip); isTrue(l.sources.value(l.env, skip)) {
 		refuse(strings.TrimPrefix(in.name+": "+skip, ": env."), forgetful, in.removal())
+	}
+	for _, variable := range []string{"HOME", claudeDirVariable, configDirVariable, workDirVariable} {
+		key := "env." + variable
+		in := l.sources.with(key)
+		from := cmp.Or(in.name, "the provider's env")
+		claudes, ours := l.sources.value(l.env, key), l.dirs.env.get(variable)
+		if absoluteIn(l.dirs.here, claudes) != absoluteIn(l.dirs.here, ours) {
+			refuse(from+": "+variable, astray, in.removal())
+		}
 	}
 	names, isChosen := lastValue(l.args, "--setting-sources")
 	if isChosen && !slices.Contains(strings.Split(strings.ReplaceAll(names, " ", ""), ","), "user") {
@@ -325,17 +338,17 @@ func (l *launch) doubled() error {
 	return withHint(fmt.Errorf(format, l.dirs.settingsFile(), lines), "leave it to one of them"+editFiles(files))
 }
 
-// addDirs returns the directories that --add-dir adds to the session. The flag takes all values up to the
-// next flag.
-func (l *launch) addDirs() (added []string) {
-	isTaking := false
-	for _, arg := range untilDashes(l.args) {
-		dir, isJoined := strings.CutPrefix(arg, "--add-dir=")
-		isFlag := strings.HasPrefix(arg, "-")
-		if isJoined || isTaking && !isFlag {
-			added = append(added, absoluteIn(l.dirs.here, dir))
-		}
-		isTaking = arg == "--add-dir" || isTaking && !isFlag
+// addDirs returns the directories that --add-dir adds to the session.
+func (l *launch) addDirs() []string {
+	absolute := func(dir string) string { return absoluteIn(l.dirs.here, dir) }
+	return mapped(allValues(l.args, "--add-dir"), absolute)
+}
+
+// givenSettings returns the value of --settings, an absolute path or JSON, "" for none.
+func (l *launch) givenSettings() string {
+	value, _ := lastValue(l.args, argumentSource)
+	if value == "" || isInline(value) {
+		return value
 	}
-	return added
+	return absoluteIn(l.dirs.here, value)
 }

@@ -23,8 +23,7 @@ var picturedIn = []pictured{{
 	suffix: "", locale: "en_US.UTF-8", home: "/home/ada",
 	request: "Add --monthly to renew: go run . --monthly 2026-01-31 must print 2026-02-28. With a test.",
 	done:    "renew has `--monthly` now: one month instead of twelve. TestNext covers it, `go test ./...` passes.",
-	feedback: "`go run . --monthly 2026-01-31`, run in a copy of the project, prints 2026-03-03; " +
-		"the user asked for 2026-02-28. " +
+	feedback: "`go run . --monthly 2026-01-31` prints 2026-03-03; the user asked for 2026-02-28. " +
 		"AddDate in next (main.go:27) runs past the end of a shorter month, and TestNext only tries the 15th. " +
 		"Stop at the last day of the month, add this example to TestNext, then run both and show their output.",
 	doneAgain: "next stops at the end of a shorter month now: `go run . --monthly 2026-01-31` prints 2026-02-28. " +
@@ -35,7 +34,7 @@ var picturedIn = []pictured{{
 	suffix: "-cn", locale: "zh_CN.UTF-8", home: "/home/lin",
 	request: "给 renew 加上 --monthly：go run . --monthly 2026-01-31 要输出 2026-02-28。要有测试。",
 	done:    "已给 renew 加上 `--monthly`，每次只推后一个月。TestNext 测了它，`go test ./...` 通过。",
-	feedback: "在项目的一次性副本里运行 `go run . --monthly 2026-01-31`，得到 2026-03-03，用户要的是 2026-02-28。" +
+	feedback: "运行 `go run . --monthly 2026-01-31`，得到 2026-03-03，用户要的是 2026-02-28。" +
 		"next（main.go:27）里的 AddDate 遇到天数少的月份会溢出到下个月，而 TestNext 只试了 15 日。" +
 		"让结果停在当月最后一天，把这个例子加进 TestNext，再运行两者，贴出输出。",
 	doneAgain: "next 现在停在较短月份的月底：`go run . --monthly 2026-01-31` 输出 2026-02-28。" +

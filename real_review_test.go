@@ -853,3 +853,22 @@ func TestRealClientModelUnsupervised(t *testing.T) {
 		})
 	}
 }
+
+// The reviewer has what the session was launched with: the --settings, by which a helper of the user's pays, and the --betas.
+// No argument of its has what stands in the file, and the file with that goes with it.
+func TestRealClientGiven(t *testing.T) {
+	answers := script{agent: []apiReply{replyText("the answer")}, reviewer: []apiReply{replyVerdict(true, "")}}
+	forClients(t, func() script { return answers }, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
+		box.vars = append(box.vars, "ANTHROPIC_API_KEY=")
+		box.write("../work/given.json", 0o600, `{"apiKeyHelper":"echo key-of-the-helper","env":{"ANTHROPIC_CUSTOM_HEADERS":"X-Given: 1"}}`)
+		expectRun(t, box, box.run(60*time.Second, "", "ccc", "--supervisor", "-p", "--settings", "given.json", "--betas", "context-1m-2025-08-07", "--", "x"),
+			"the answer", verdictAllow)
+		for _, r := range slices.Concat(api.requests("agent"), api.requests("review")) {
+			expectIs(t, r.Kind+"'s key", r.header("X-Api-Key"), "key-of-the-helper")
+			expectIs(t, r.Kind+"'s header", r.header("X-Given"), "1")
+			expectIn(t, r.Kind+"'s betas", r.header("Anthropic-Beta"), "context-1m-2025-08-07")
+		}
+		left, _ := filepath.Glob(filepath.Join(box.home, ".claude/ccc/running-*"))
+		expectIs(t, "what is left", strings.Join(left, " "), "")
+	})
+}

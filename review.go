@@ -160,8 +160,13 @@ func (s *supervision) call(ctx context.Context, r *review, of subject) (*reviewe
 			}
 		}}
 	ofSession := s.hasSessionsProvider()
+	c.givenFile = s.session.runningFile(r.ID) + "-settings"
+	if c.given, err = givenSettings(s.dirs.env.get(settingsVariable), !ofSession); err != nil {
+		return nil, err
+	}
 	if ofSession { // another does not know its model, and a fork may have another (2.1.280, 2.1.332)
 		c.config.Model = cmp.Or(c.config.Model, of.model)
+		c.betas = strings.Fields(s.dirs.env.get(betasVariable))
 	}
 	c.shares = sharesCache(s.config, of.conversation, s.past, s.launched() && ofSession, s.dirs.env)
 	if of.change == nil {

@@ -123,7 +123,7 @@ func TestIntroduced(t *testing.T) {
 	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"max_iterations":3}}`)
 	box.vars = append(box.vars, "CCC_PROVIDER=kimi")
 	const supervised = `{"systemMessage":"[SUPERVISOR] 本会话受监督\n每项要求最多审查 3 次（提供商 kimi）`
-	const watch = `\n实时查看：ccc log -f"}` + "\n"
+	const watch = `\n实时查看：ccc log -f\n切换：/supervisor off（关闭）、on（打开）、observe（旁观）"}` + "\n"
 	expectStart := func(source, want string) {
 		t.Helper()
 		got := box.hook(box.event(eventStart, `"source":"`+source+`"`))
@@ -150,7 +150,7 @@ func TestIntroduced(t *testing.T) {
 	expectStart("startup", supervised+`\n只说话、没动手的回合不审查`+watch)
 	box.vars = append(box.vars, "LC_ALL=C.UTF-8")
 	offer := `\nFor English: {\"language\": \"en\"} in ` + box.home + `/.claude/ccc.json"}`
-	expectIn(t, "without a language", box.hook(box.event(eventStart, `"source":"fork"`)).stdout, `实时查看：ccc log -f`+offer)
+	expectIn(t, "without a language", box.hook(box.event(eventStart, `"source":"fork"`)).stdout, `observe（旁观）`+offer)
 	box.vars = append(box.vars, "LC_ALL=zh_CN.UTF-8")
 	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"max_iterations":3}}`)
 	expectEnd(t, "slow", box.hook(box.event(eventStart, `"source":"startup"`)), 0, supervised+watch, "")
@@ -394,7 +394,7 @@ func TestWayTaken(t *testing.T) {
 		"short":          {env: "FAKE_CLAUDE_TOKENS=39999", want: "own"},
 		"a login":        {env: "ANTHROPIC_AUTH_TOKEN=", want: "own", byHand: "own"},
 		"kept line":      {env: "CLAUDE_CODE_ATTRIBUTION_HEADER=1", want: "own"},
-		"own settings":   {env: "ANTHROPIC_AUTH_TOKEN=", args: []string{"--settings", `{"apiKeyHelper":"echo k"}`}, want: "own"},
+		"own settings":   {env: "ANTHROPIC_AUTH_TOKEN=", args: []string{"--settings", `{"apiKeyHelper":"echo k"}`}, want: "cache"},
 		"own sources":    {args: []string{"--setting-sources", "user,project"}, want: "own"},
 		"own prompt":     {args: []string{"--append-system-prompt", "be brief"}, want: "cache"}, // whether it serves is measured
 		"model variable": {env: "ANTHROPIC_MODEL=haiku", want: "cache"},

@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"math"
 	"os"
 	"os/exec"
@@ -27,12 +28,15 @@ import (
 type reviewerCall struct {
 	claude     string // the path of its program
 	env        []string
-	session    string   // the session to fork
-	dir        string   // where the reviewer runs: the working tree
-	addDirs    []string // what else it may read
-	shares     bool     // the agent's prompt cache: its instructions are in input then
-	prompt     string   // its instructions
-	tryCommand string   // what runs a command in a copy, "" where none can be made
+	session    string         // the session to fork
+	dir        string         // where the reviewer runs: the working tree
+	addDirs    []string       // what else it may read
+	shares     bool           // the agent's prompt cache: its instructions are in input then
+	prompt     string         // its instructions
+	tryCommand string         // what runs a command in a copy, "" where none can be made
+	betas      []string       // the session's, if the reviewer asks the same API
+	given      map[string]any // what the session's --settings has for the reviewer, nil for none
+	givenFile  string         // the path of a file for the settings with that: everybody can read arguments
 	config     supervisorConfig
 	input      string      // what it is asked
 	output     io.Writer   // takes each valid line of the stream, unchanged
@@ -100,7 +104,9 @@ var askedTools = []string{"CronCreate", "CronDelete", "EnterWorktree", "ExitWork
 // The user may have Claude Code's own sandbox switched on. No copy can be made inside it, so command, unless
 // it is "", runs outside. All else stays inside, which allows it nothing. Nothing in there writes to the
 // closed directories, whatever the user's rules allow (2.1.280, 2.1.332).
-func reviewerSettings(command string, closed []string, withMCP bool) string {
+//
+// given is what the session's own --settings has.
+func reviewerSettings(given map[string]any, command string, closed []string, withMCP bool) string {
 	asked, denied := askedTools, []string{"Edit(//**/*)"}
 	if !withMCP {
 		asked = append(slices.Clone(asked), "mcp__*")
@@ -112,11 +118,60 @@ func reviewerSettings(command string, closed []string, withMCP bool) string {
 	if command != "" {
 		sandbox["excludedCommands"] = []string{command + ":*"}
 	}
-	return string(encodeJSON(map[string]any{
+	return string(encodeJSON(merged(given, map[string]any{
 		"disableAllHooks": true,
-		"permissions":     map[string][]string{"deny": denied, "ask": asked},
+		"permissions":     map[string]any{"deny": denied, "ask": asked},
 		"sandbox":         sandbox,
-	}))
+	})))
+}
+
+// merged returns two JSON values as one: objects have the members of both, lists the items of both, and of
+// all else the second counts.
+func merged(first, second any) any {
+	switch second := second.(type) {
+	case map[string]any:
+		object, _ := first.(map[string]any)
+		object = maps.Clone(object)
+		if object == nil {
+			return second
+		}
+		for key, value := range second {
+			object[key] = merged(object[key], value)
+		}
+		return object
+	case []string:
+		list, _ := first.([]any)
+		list = slices.Clone(list)
+		for _, item := range second {
+			list = append(list, item)
+		}
+		return list
+	}
+	return second
+}
+
+// givenSettings reads what a session's --settings, a path or JSON, has for its reviewer: one with a provider
+// of its own gets nothing that names an API, a key or a model.
+func givenSettings(value string, hasOwnProvider bool) (given map[string]any, err error) {
+	if value == "" {
+		return nil, nil
+	}
+	text := []byte(value)
+	if !isInline(value) {
+		text, err = readUserFile(value)
+	}
+	if err == nil {
+		err = json.Unmarshal(text, &given)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", argumentSource, err)
+	}
+	if hasOwnProvider {
+		for _, key := range []string{helperKey, "env", "model"} {
+			delete(given, key)
+		}
+	}
+	return given, nil
 }
 
 // flags returns the reviewer's command line, each flag with its values. With the agent's prompt cache it is
@@ -142,11 +197,12 @@ func (c *reviewerCall) flags() (flags [][]string) {
 	// A resumed session keeps its recorded system prompt, silently, unless this is off (2.1.280, 2.1.332).
 	add(prompted, "--system-prompt-snapshot", "off")
 	add(true, "--no-session-persistence")
-	add(true, "--settings", reviewerSettings(command, closed, withMCP))
+	add(true, argumentSource, reviewerSettings(c.given, command, closed, withMCP))
 	add(true, "--permission-mode", "dontAsk")
 	// Without it each review starts the user's MCP servers, whose tools a rule of the user's may let write.
 	add(!withMCP, "--strict-mcp-config")
 	add(c.config.Model != "", "--model", c.config.Model)
+	add(len(c.betas) > 0, "--betas", c.betas...)
 	add(len(c.addDirs) > 0, "--add-dir", c.addDirs...)
 	add(len(allowed) > 0, "--allowedTools", allowed...)
 	add(budget > 0, "--max-budget-usd", strconv.FormatFloat(budget, 'f', -1, 64))
@@ -169,7 +225,16 @@ func (c *reviewerCall) start(ctx context.Context, note func(step)) (
 		time.AfterFunc(resultGrace, func() { defer exitOnPanic(); stop() })
 	})
 	complaints := &tail{limit: 2000}
-	cmd := exec.Command(c.claude, slices.Concat(c.flags()...)...)
+	args := slices.Concat(c.flags()...)
+	if c.given != nil {
+		at := slices.Index(args, argumentSource) + 1
+		if err := os.WriteFile(c.givenFile, []byte(args[at]), 0o600); err != nil {
+			return stream, "", err
+		}
+		defer os.Remove(c.givenFile)
+		args[at] = c.givenFile
+	}
+	cmd := exec.Command(c.claude, args...)
 	cmd.Dir, cmd.Env = c.dir, c.env
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(c.input), stream, complaints
 	if err = runToEnd(running, cmd); cmd.Process == nil {
@@ -412,10 +477,8 @@ func sharesCache(
 // cacheEnv returns env, a launch's, with what lets reviews of the session use its prompt cache, if a key, a
 // token, a provider or a cloud pays for it and for its reviews. What the user has set stays.
 func cacheEnv(env []string, session sources, args []string) []string {
-	reviewers := session
-	reviewers.argument = source{}                         // which a reviewer is not given
 	isKnown := givenFlag(args, "--setting-sources") == "" // else a source that pays here may not count there
-	if !isKnown || !session.areKeyed(env, args) || !reviewers.areKeyed(env, args) {
+	if !isKnown || !session.areKeyed(env, args) {
 		return env
 	}
 	switch session.value(env, "env."+attributionVariable) {

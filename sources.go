@@ -340,7 +340,7 @@ func withoutLaunch(env []string) []string {
 	if lookupEnv(env, providerVariable) != "" {
 		env = slices.DeleteFunc(slices.Clone(env), isAPIVariable)
 	}
-	return setEnv(env, providerVariable, "", addDirsVariable, "")
+	return setEnv(env, providerVariable, "", addDirsVariable, "", settingsVariable, "", betasVariable, "")
 }
 
 // withoutRefusedKey returns env, that of a hook, without a key that the user does not let interactive

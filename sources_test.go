@@ -171,7 +171,7 @@ func TestAttribution(t *testing.T) {
 		"token_user_keeps_it": {env: "ANTHROPIC_AUTH_TOKEN=t CLAUDE_CODE_ATTRIBUTION_HEADER=1", want: []string{"1"}},
 		"token_in_settings":   {settings: `{"env":{"ANTHROPIC_AUTH_TOKEN":"t"}}`, want: []string{"0"}},
 		"token_taken_away":    {env: "ANTHROPIC_AUTH_TOKEN=t", settings: `{"env":{"ANTHROPIC_AUTH_TOKEN":""}}`},
-		"token_in_argument":   {args: []string{"--settings", `{"env":{"ANTHROPIC_AUTH_TOKEN":"t"}}`}}, // which a reviewer is not given
+		"token_in_argument":   {args: []string{"--settings", `{"env":{"ANTHROPIC_AUTH_TOKEN":"t"}}`}, want: []string{"0"}},
 		"setting_sources":     {env: "ANTHROPIC_AUTH_TOKEN=t", args: []string{"--setting-sources", "user,project"}},
 		"of_an_outer_session": {env: "CLAUDE_CODE_ATTRIBUTION_HEADER=0 CCC_CACHE=line"},
 		"bedrock":             {env: "CLAUDE_CODE_USE_BEDROCK=1", want: []string{"0"}},

@@ -120,7 +120,8 @@ var (
 	introducedForeign = words{"\n项目里有些文件（如 %s）在副本里改不了；解决办法：ccc doctor", // one of them
 		"\nSome files here (such as %s) can't be changed in a copy: ccc doctor has the fix."}
 	introducedWork = words{"\n只说话、没动手的回合不审查", "\nTurns of words alone need no review."}
-	introducedLog  = words{"\n实时查看：ccc log -f", "\nTo watch: ccc log -f"}
+	introducedLog  = words{"\n实时查看：ccc log -f\n切换：/supervisor off（关闭）、on（打开）、observe（旁观）",
+		"\nTo watch: ccc log -f. To switch: /supervisor off, on, observe."}
 	// cause, advice
 	reviewFailed = words{"这次审查未完成，Agent 的工作未经检查。\n原因：%s\n%s",
 		"There was no review, so nobody checked the agent's work. Cause: %s\n%s"}

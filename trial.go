@@ -260,11 +260,8 @@ func (l *launch) mutes() (lines, hint string) {
 // hooks run.
 func (l *launch) trialCommand() []string {
 	command := slices.Clone(trialCall)
-	if settings, ok := lastValue(l.args, argumentSource); ok {
-		if settings != "" && !isInline(settings) { // "" is none
-			settings = absoluteIn(l.dirs.here, settings)
-		}
-		command = append(command, argumentSource, settings)
+	if _, isGiven := lastValue(l.args, argumentSource); isGiven {
+		command = append(command, argumentSource, l.givenSettings())
 	}
 	for _, hookless := range hooklessFlags {
 		if givenFlag(l.args, hookless) != "" {

@@ -120,7 +120,7 @@ func TestTryOffered(t *testing.T) {
 		decides(false, "not yet")})
 	expectEnd(t, "the stop", box.stop(""), 0, blockNotYet, saidNotYet)
 	args, request := box.read("../fake/reviewer-1.args"), box.read("../fake/reviewer-1.stdin")
-	expectIn(t, "the reviewer's command line", args, "--allowedTools\nRead\nBash("+try+":*)\n", reviewerSettings(try, []string{box.work}, false))
+	expectIn(t, "the reviewer's command line", args, "--allowedTools\nRead\nBash("+try+":*)\n", reviewerSettings(nil, try, []string{box.work}, false))
 	expectIn(t, "the request", request, "```sh\n"+tryExample(try)+"\n```")
 	expectNotIn(t, "the request", request, "这里建不了副本")
 	expectIs(t, "the output of the reviewer's command", box.read("../fake/ran"), "a note\n")
