@@ -952,6 +952,42 @@ func TestRealClientReviewersProvider(t *testing.T) {
 	}
 }
 
+// Of two settings files that call ccc in other words, each runs: the stop is reviewed twice, and the launch says so. What has
+// the same words Claude Code runs once.
+func TestRealClientTwoEntries(t *testing.T) {
+	forClients(t, approvedSession, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
+		for i, prefix := range []string{"", "env X=1 "} {
+			command, asked := prefix+box.program()+" supervisor-hook", len(api.requests("review"))
+			box.write("../work/.claude/settings.json", 0o600,
+				fmt.Sprintf(`{"hooks":{"Stop":[{"hooks":[{"type":"command","command":%q}]}]}}`, command))
+			got := box.run(60*time.Second, "", "ccc", "--supervisor", "-p", "hi")
+			expectIs(t, command+": the exit code", got.code, 0)
+			expectIs(t, command+": reviews", len(api.requests("review"))-asked, i+1)
+			expectIs(t, command+": warnings", strings.Count(got.stderr, "/settings.json alone calls ccc"), i)
+		}
+	})
+}
+
+// A rule to ask for each command, or to deny it, refuses what would run in a copy: the request offers none and names the rule.
+func TestRealClientBashRule(t *testing.T) {
+	for _, rule := range []string{"ask: Bash", "ask: Bash(*)", "deny: Bash", "deny: Bash(*)"} {
+		forClients(t, nil, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
+			kind, tool, _ := strings.Cut(rule, ": ")
+			box.setSettings(fmt.Sprintf(`{"permissions":{%q:[%q]}}`, kind, tool))
+			run := fmt.Sprintf(`{"command":%q,"description":"x"}`, box.program()+" try true")
+			api := newScriptedAPI(t, script{agent: []apiReply{replyText("done")}, reviewer: []apiReply{replyTool("Bash", run), replyVerdict(true, "")}})
+			box.use(api)
+			expectIs(t, "the exit code", box.run(60*time.Second, "", "ccc", "--supervisor", "-p", "hi").code, 0)
+			keeps := say(keptFromRunning, rule, box.home+"/.claude/settings.json")
+			expectIn(t, "the request", api.lastReview(t), keeps)
+			expectNotIn(t, "the request", api.lastReview(t), " try '")
+			review := lastReview(t, box.onlyTimeline())
+			expectIn(t, "the receipt", review.receipt(), keeps)
+			expectIs(t, "runs", strings.Count(box.ccc("log"), say(leadRan)), 0)
+		})
+	}
+}
+
 // A review by hand asks the provider of --provider, where another is on record, too. Where none is, and the session has run with a model
 // that is none of Anthropic's, it asks nobody and says what to name; so does one for want of a login.
 func TestRealClientByHandProvider(t *testing.T) {
