@@ -55,6 +55,8 @@ func (c *reviewerCall) run(ctx context.Context, note func(step)) (result outcome
 	result = stream.outcome
 	result.CacheMissed = c.shares && stream.first.cacheMissed()
 	switch answer := stream.result; {
+	case stream.fault != nil:
+		err = stream.fault
 	case answer != nil:
 		result.Verdict, result.Feedback, err = answer.decided, answer.feedback, answer.fault
 		if err == nil && result.Verdict == "" && ctx.Err() != nil { // it had only spoken, and went on
@@ -67,7 +69,7 @@ func (c *reviewerCall) run(ctx context.Context, note func(step)) (result outcome
 	case errors.As(err, new(*exec.ExitError)): // its text alone does not name what has ended
 		err = errors.New(say(withReason, errNoResult.Error(), err.Error()))
 	}
-	if err != nil && stream.result == nil && stderr != "" {
+	if err != nil && stream.result == nil && stream.fault == nil && stderr != "" {
 		err = fmt.Errorf("%w: %s", err, stderr)
 	}
 	if err != nil {
@@ -120,8 +122,9 @@ func reviewerSettings(given map[string]any, command string, closed []string, wit
 	}
 	return string(encodeJSON(merged(given, map[string]any{
 		"disableAllHooks": true,
-		"permissions":     map[string]any{"deny": denied, "ask": asked},
-		"sandbox":         sandbox,
+		"permissions": map[string]any{"deny": denied, "ask": asked,
+			"disableBypassPermissionsMode": "disable"}, // which a wrapper of claude may add (2.1.280, 2.1.332)
+		"sandbox": sandbox,
 	})))
 }
 
@@ -198,7 +201,7 @@ func (c *reviewerCall) flags() (flags [][]string) {
 	add(prompted, "--system-prompt-snapshot", "off")
 	add(true, "--no-session-persistence")
 	add(true, argumentSource, reviewerSettings(c.given, command, closed, withMCP))
-	add(true, "--permission-mode", "dontAsk")
+	add(true, "--permission-mode", reviewersPermissions)
 	// Without it each review starts the user's MCP servers, whose tools a rule of the user's may let write.
 	add(!withMCP, "--strict-mcp-config")
 	add(c.config.Model != "", "--model", c.config.Model)
@@ -208,6 +211,9 @@ func (c *reviewerCall) flags() (flags [][]string) {
 	add(budget > 0, "--max-budget-usd", strconv.FormatFloat(budget, 'f', -1, 64))
 	return flags
 }
+
+// reviewersPermissions is the reviewer's permission mode: what no rule allows is refused.
+const reviewersPermissions = "dontAsk"
 
 // noReason matches what Claude Code writes to stderr of a model that it does not know: a notice (2.1.280,
 // 2.1.332), and a sentence.
@@ -224,6 +230,7 @@ func (c *reviewerCall) start(ctx context.Context, note func(step)) (
 	stream = newStream(c.output, note, c.warn, func() {
 		time.AfterFunc(resultGrace, func() { defer exitOnPanic(); stop() })
 	})
+	stream.abort = stop
 	complaints := &tail{limit: 2000}
 	args := slices.Concat(c.flags()...)
 	if c.given != nil {
@@ -273,6 +280,8 @@ type reviewStream struct {
 	first   tokens            // of the first message with any
 	result  *resultLine       // the last with a verdict, else the last
 	finish  func()            // called at each result with a verdict or an error
+	fault   error             // the reviewer may do more than it should
+	abort   func()            // called then
 	written int               // output tokens, as the results count them
 	isGuess bool              // the cost is a guess: Claude Code prices an unknown model as its dearest
 	usage   map[string]tokens // by the id of a message, which may come in several lines
@@ -321,6 +330,11 @@ func (s *reviewStream) read(line []byte) {
 		s.outcome.ReviewerSession = id
 	}
 	switch l.Type {
+	case "system":
+		if l.PermissionMode != "" && l.PermissionMode != reviewersPermissions {
+			s.fault = errors.New(say(reviewersMode, l.PermissionMode, reviewersPermissions))
+			s.abort()
+		}
 	case "assistant":
 		s.usage[l.Message.ID] = l.Message.Usage
 		s.first = cmp.Or(s.first, l.Message.Usage)
@@ -375,10 +389,12 @@ func (s *reviewStream) takeResult(result *resultLine) {
 
 // A streamLine is what ccc reads of a line. A member of another shape is left empty, and the others count.
 type streamLine struct {
-	Type         string   `json:"type"`
-	SessionID    string   `json:"session_id"`
-	OldSessionID string   `json:"sessionId"` // an older name of session_id
-	Message      struct { // for types assistant and user
+	Type         string `json:"type"`
+	SessionID    string `json:"session_id"`
+	OldSessionID string `json:"sessionId"` // an older name of session_id
+
+	PermissionMode string   `json:"permissionMode"` // of the first line
+	Message        struct { // for types assistant and user
 		ID      string         `json:"id"`
 		Model   string         `json:"model"`
 		Usage   tokens         `json:"usage"`

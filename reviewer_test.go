@@ -4,9 +4,12 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"syscall"
@@ -305,8 +308,21 @@ func TestReviewersSettings(t *testing.T) {
 			}
 		}
 		expectIn(t, command, settings, `"deny":["Edit(//**/*)","Edit(//tree/**)","Edit(//project/**)","Edit(//other/**)"]`, `"disableAllHooks":true`,
+			`"disableBypassPermissionsMode":"disable"`,
 			`"sandbox":{"allowUnsandboxedCommands":false,"autoAllowBashIfSandboxed":false`+excluded+`}`)
 	}
+}
+
+// A reviewer in another permission mode than it was asked for is ended at its first line, and its approval is none.
+func TestReviewersMode(t *testing.T) {
+	box := newHookBox(t)
+	box.inSession()
+	first := func(s *fakeStream) { s.add(`{"type":"system","subtype":"init","permissionMode":"acceptEdits"}`) }
+	box.reviews(fakeReview{first, runs("sleep 1"), runs(`: >"$FAKE_CLAUDE_DIR/ran"`), decides(true, "")})
+	got := box.stop("")
+	expectIn(t, "the answer", got.stdout, `{"systemMessage":"[SUPERVISOR] 这次审查未完成`, "审查者的权限模式是 acceptEdits，不是 dontAsk")
+	_, err := os.Stat(filepath.Join(box.home, "../fake/ran"))
+	expectIs(t, "what it did later", errors.Is(err, os.ErrNotExist), true)
 }
 
 func TestOlderThan(t *testing.T) {

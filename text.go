@@ -211,9 +211,12 @@ var (
 	noVerdictWithin = words{"审查者在 %d 秒内没有给出判定：时限是 ccc.json 的 supervisor.timeout_seconds",
 		"the reviewer gave no verdict within %ds: that is supervisor.timeout_seconds in ccc.json"}
 	// version, oldestClaude, the command that updates it
-	clientTooOld    = words{"Claude Code %s 太旧，至少要 %s：%s", "version %s of Claude Code is older than %s: %s"}
-	notStarted      = words{"无法启动审查者：%s", "the reviewer could not be started: %s"}
-	directoryGone   = words{"目录 %s 不在了", "the directory %s is gone"}
+	clientTooOld  = words{"Claude Code %s 太旧，至少要 %s：%s", "version %s of Claude Code is older than %s: %s"}
+	notStarted    = words{"无法启动审查者：%s", "the reviewer could not be started: %s"}
+	directoryGone = words{"目录 %s 不在了", "the directory %s is gone"}
+	// mode, the one that was asked for
+	reviewersMode = words{"审查者的权限模式是 %s，不是 %s：PATH 里的 claude 是不是加了参数的包装脚本？",
+		"the reviewer has the permission mode %s, not %s: does a wrapper of claude in PATH add a flag?"}
 	reviewerFailed  = words{"审查者报错%s：%s", "the reviewer failed%s: %s"} // kindOfFailure or "", its message
 	kindOfFailure   = words{"（%s）", " (%s)"}
 	malformedResult = words{"审查者的结果格式有误：%s", "the reviewer's result is malformed: %s"}
