@@ -125,8 +125,9 @@ func (e *hookEvent) conversation(prompt string) (talk conversation, err error) {
 			size = info.Size()
 		}
 		isPrompt := func(words string) bool { return isRequest(words, prompt) }
+		isQueued := func(q queued) bool { return isPrompt(q.words) }
 		arrived := prompt == "" || slices.ContainsFunc(talk.submitted, isPrompt) ||
-			time.Since(start) > queuePatience && slices.ContainsFunc(talk.queue, isPrompt)
+			time.Since(start) > queuePatience && slices.ContainsFunc(talk.queue, isQueued)
 		talk.incomplete = err != nil || !arrived || !e.saysLast(&talk)
 		if !talk.incomplete || time.Since(start) > transcriptPatience {
 			return talk, err

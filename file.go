@@ -383,12 +383,3 @@ func lastBytes(path string, most int64) []byte {
 	n, _ := file.ReadAt(text, size-int64(len(text)))
 	return text[:n]
 }
-
-// readLines passes on each line of the file at path, which may be missing. A last line without newline gets
-// one.
-func readLines(path string, line func([]byte)) error {
-	r := lineReader{path: path, lines: lineWriter{line: line}}
-	err := r.read()
-	r.lines.close()
-	return err
-}

@@ -1241,3 +1241,12 @@ func fakeUsage(messages int) string {
 	return fmt.Sprintf(`{"input_tokens":%d,"cache_creation_input_tokens":%d,"cache_read_input_tokens":%d,"output_tokens":%d}`,
 		12*messages, 340*messages, 21000*messages, 85*messages)
 }
+
+// readLines passes on each line of the file at path, which may be missing. A last line without newline gets
+// one.
+func readLines(path string, line func([]byte)) error {
+	r := lineReader{path: path, lines: lineWriter{line: line}}
+	err := r.read()
+	r.lines.close()
+	return err
+}

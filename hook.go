@@ -136,16 +136,17 @@ func answerTrial(path string, event *hookEvent) (decision any, err error) {
 // stop takes a stop or a question to its decision: due, begin, call, end, decide.
 func (h *hook) stop(on *occasion) any {
 	r := newReview(on.name)
-	r.Seen.tree, r.Observed = h.place.tree, h.mode() == modeObserve
+	r.Seen.tree = h.place.tree
 	var err error
 	h.past, err = h.readPast()
 	h.warn("reading the timeline", err)
 	ctx, cancel := h.untilEnded(h.patience())
 	defer cancel()
-	of, told, isDue := h.due(ctx, on, r.Observed)
+	of, told, isDue := h.due(ctx, on)
 	if !isDue {
 		return told
 	}
+	r.Observed = h.mode() == modeObserve
 	if err = h.configErr; err == nil {
 		err = h.count(&r)
 	}
@@ -169,14 +170,18 @@ func (h *hook) stop(on *occasion) any {
 
 // due returns what is to be judged of the event. Where no review is due isDue is false, and told is what the
 // user reads of that, nil for nothing.
-func (h *hook) due(ctx context.Context, on *occasion, isObserved bool) (of subject, told any, isDue bool) {
+func (h *hook) due(ctx context.Context, on *occasion) (of subject, told any, isDue bool) {
 	switch {
-	case on.isQuestion && isObserved: // it would only wait for its review
+	case on.isQuestion && h.mode() == modeObserve: // it would only wait for its review
 		return of, nil, false
 	case on.isStop && h.isAwaiting():
 		return of, systemMessage(say(deferred)), false
 	}
 	of = h.subject(on)
+	if h.mode() == modeOff { // by what waits in the queue
+		h.log("stop not reviewed", "queued", modeOff)
+		return of, nil, false
+	}
 	if h.configErr != nil || on.isQuestion || h.hasWorked(ctx, &of) {
 		return of, nil, true
 	}
@@ -276,6 +281,9 @@ func (h *hook) subject(on *occasion) subject {
 	var err error
 	of.conversation, err = e.conversation(h.past.newestPrompt())
 	h.warn("reading the transcript", err)
+	if theirCommand(h.dirs, h.dirs.here) == "" {
+		h.queue.follow(e.TranscriptPath, of.conversation)
+	}
 	return of
 }
 

@@ -51,6 +51,7 @@
 //
 //	change.go             looks at a working tree, what differs between two, and that in words
 //	transcript.go         the user's requests that stand, and where the agent is
+//	queue.go              what /supervisor asks for, also while it waits in Claude Code's queue
 //	record.go             the record of a working tree: where a change begins, and what becomes of it
 //
 // Reviewer:

@@ -28,6 +28,7 @@ type supervision struct {
 	transcript string       // the path of the session's
 	state      sessionState // as it was read or written last
 	past       *history     // of the session's timeline; the end of a review reads on
+	queue      promptQueue  // of a hook's session, from a stop or a question on
 	place      place
 	caller     caller    // of a hook
 	release    func()    // releases the lock of a review that runs; nil before
@@ -35,8 +36,10 @@ type supervision struct {
 	noLog      sync.Once // tells that the log can't be written
 }
 
-// mode returns the mode of the session, as its state was read last.
-func (s *supervision) mode() mode { return modeOf(s.state, s.caller, s.config.Supervisor.Observe) }
+// mode returns the mode of the session, as its state was read last, and by what waits in the queue.
+func (s *supervision) mode() mode {
+	return modeOf(s.queue.switched(s.state), s.caller, s.config.Supervisor.Observe)
+}
 
 // update changes the state of a hook's session.
 func (s *supervision) update(change func(*sessionState)) error {
@@ -112,6 +115,8 @@ func (s *supervision) review(ctx context.Context, r review, of subject) review {
 	if err == nil { // the reviewer has answered
 		err = s.listening(ctx)
 	}
+	isHooks := !r.occasion().isByHand
+	r.Observed = r.Observed || isHooks && s.mode() == modeObserve // typed meanwhile
 	if err == nil && r.Verdict == "" {
 		err = s.takeWords(&r)
 	}
@@ -222,13 +227,14 @@ func (s *supervision) readable(added []string) (dirs []string) {
 }
 
 // listening returns why nobody waits for a decision any more: a signal ended ccc, as the cause of ctx, its
-// client has gone (a killed one sends no signal), or the session was switched off. nil while somebody does.
+// client has gone (a killed one sends no signal), or the session was switched off, if only in the queue. nil
+// while somebody does.
 func (s *supervision) listening(ctx context.Context) error {
 	state, _ := s.session.readState() // of one that can't be read the last switch
 	switch {
 	case errors.Is(context.Cause(ctx), errUserEnded), s.caller.pid > 0 && isGone(s.caller.pid):
 		return errUserEnded
-	case modeOf(state, s.caller, false) == modeOff:
+	case modeOf(s.queue.switched(state), s.caller, false) == modeOff:
 		return errSwitchedOff
 	}
 	return nil

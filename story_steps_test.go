@@ -70,6 +70,7 @@ var storySteps = []storyStep{
 		s.end(s.begin(a.here, "", asTool, "sh", "-c", words[1]))
 	}},
 	{form(`([A-Z]) says: (.*)`), "", func(s *storyRun, a *storySession, words []string) { s.says(a, words[1]) }},
+	{form(`([A-Z]) (queues|takes back): (.*)`), "", (*storyRun).queues},
 	{form(`([A-Z]) starts: (\w+)`), ofHook, func(s *storyRun, a *storySession, words []string) {
 		s.hook(a, "", eventStart, `"source":`+inQuotes(words[1]))
 	}},
@@ -180,6 +181,14 @@ func (s *storyRun) jobOf(a *storySession, parent string) (dir string) {
 	dir = filepath.Join(s.home, ".claude/jobs", a.id[:8])
 	s.write(".claude/jobs/"+a.id[:8]+"/state.json", 0o600, fmt.Sprintf(`{"sessionId":%q,"forkParentSessionId":%q}`, a.id, parent))
 	return dir
+}
+
+// queues has the user type something that waits in Claude Code's queue, or take it back with Up.
+func (s *storyRun) queues(a *storySession, words []string) {
+	operation := map[string]string{"queues": "enqueue", "takes back": "popAll"}[words[1]]
+	line := fmt.Sprintf(`{"type":"queue-operation","operation":%q,"timestamp":%q,"content":%s}`+"\n",
+		operation, time.Now().UTC().Format("2006-01-02T15:04:05.000Z"), inQuotes(words[2]))
+	check(s.t, appendFile(s.transcript(a), []byte(line)))
 }
 
 // says has the agent say something.

@@ -6,39 +6,8 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
-	"unicode/utf8"
 )
-
-const fullStop = "\u3002" // in Chinese
-
-// slashCommand returns what follows /supervisor in prompt: a mode, "" for a query, or other words as they
-// are. ok is false for any other prompt.
-func slashCommand(prompt string) (operand string, ok bool) {
-	rest, ok := strings.CutPrefix(strings.TrimSpace(prompt), "/supervisor")
-	operand = strings.TrimSpace(rest)
-	ok = ok && (rest == "" || operand != rest)
-	if meant, isMode := modeOperands[strings.ToLower(strings.TrimRight(operand, fullStop))]; isMode {
-		return string(meant), ok
-	}
-	return operand, ok
-}
-
-// isUnclear reports whether operand, which is no mode, is rather a slip than a task: one word, in Chinese one
-// of at most four characters; or a short text that may be meant to switch supervision off.
-func isUnclear(operand string) bool {
-	text := strings.TrimRight(operand, fullStop)
-	words, length := strings.Fields(text), utf8.RuneCountInString(text)
-	isWord := len(words) == 1 && (length <= 4 || length == len(text))
-	isOff := func(word string) bool {
-		word = strings.ToLower(strings.Trim(word, ".,!?"))
-		return word == "off" || word == "stop"
-	}
-	mayBeOff := len(words) <= 4 && slices.ContainsFunc(words, isOff) ||
-		length <= 12 && strings.ContainsAny(text, offCharacters)
-	return (isWord || mayBeOff) && !slices.Contains(modes, operand)
-}
 
 // modeLine is the state of a session of that mode: the reviews of this request, the last verdict, and what
 // the session's reviews have cost.
@@ -79,10 +48,7 @@ func (s *supervision) command(operand string) (answer string, isTask bool) {
 	case isUnclear(operand):
 		return say(modeUnclear, operand), false
 	}
-	to := modeOn
-	if isTask = !slices.Contains(modes, operand); !isTask {
-		to = mode(operand)
-	}
+	to, isTask := switchTo(operand)
 	err := s.update(func(state *sessionState) {
 		state.Enabled, state.SwitchedAt = to, now()
 		if launched := s.caller.launched; launched.After(state.SwitchedAt) { // by a clock that was wrong

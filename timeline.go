@@ -91,7 +91,7 @@ func (r review) addition() review {
 	seen := r.Seen
 	seen.tree = tree{}
 	return review{ID: r.ID, PromptSource: r.PromptSource, Model: r.Model, Way: r.Way, NoCopy: r.NoCopy,
-		Rule: r.Rule, Seen: seen, Change: r.Change, Ended: r.Ended, outcome: r.outcome}
+		Rule: r.Rule, Seen: seen, Change: r.Change, Ended: r.Ended, Observed: r.Observed, outcome: r.outcome}
 }
 
 // A verdict is what became of a stop, of a question or of a review by hand.

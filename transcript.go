@@ -23,7 +23,7 @@ import (
 type conversation struct {
 	requests   []userRequest // the user's words that stand, oldest first
 	submitted  []string      // all entries that were typed or submitted, also what was taken back
-	queue      []string      // what waits in Claude Code's queue, or was taken back from it
+	queue      []queued      // what waits in Claude Code's queue, or was taken back from it
 	began      time.Time     // the time of the first prompt
 	acted      time.Time     // when the agent said or did something last
 	called     time.Time     // when the agent called a tool last
@@ -34,9 +34,18 @@ type conversation struct {
 	cwd        string        // where the agent was last
 	dirs       []string      // what the user added with /add-dir, absolute
 	context    int           // how many tokens the agent's last request had, with those cached; 0: unknown
+	read       int64         // how many bytes of the transcript were read, in whole lines
 	wordsOnly  bool          // the agent has called no tool since the last prompt that it began with
 	stopped    bool          // the user has interrupted the agent, and said nothing since
 	incomplete bool          // it can't be read, or its last entries had not come: see hookEvent.conversation
+}
+
+// A queued is a prompt in Claude Code's queue. What is typed while the agent works or a review runs waits
+// there; the transcript has a line of it at once (2.1.280, 2.1.332).
+type queued struct {
+	words     string
+	at        time.Time // when it was typed
+	takenBack bool      // with Up
 }
 
 // A userRequest is what the user said at one time: a prompt, or words to a question, a call or a plan.
@@ -115,7 +124,10 @@ func isRequest(request, prompt string) bool {
 // readConversation reads the transcript at path. An error means that it can't be read or holds no
 // conversation.
 func readConversation(path string) (c conversation, err error) {
-	err = readLines(path, c.line) // the last line may still be on its way; then it is not JSON yet
+	file := lineReader{path: path, lines: lineWriter{line: c.line}}
+	err = file.read()
+	c.read = file.at - int64(len(file.lines.part))
+	file.lines.close() // the last line may still be on its way; then it is not JSON yet
 	if err == nil && len(c.submitted) == 0 && c.isUsersTurn() {
 		err = fmt.Errorf("%s holds no conversation", path)
 	}
@@ -191,9 +203,14 @@ func (c *conversation) line(line []byte) {
 	}
 	switch {
 	case e.Operation == "enqueue":
-		c.queue = append(c.queue, string(e.Queued))
+		c.queue = append(c.queue, queued{words: string(e.Queued), at: e.Timestamp})
+	case e.Operation == "popAll":
+		for i := range c.queue {
+			c.queue[i].takenBack = true
+		}
 	case e.Operation == "dequeue", e.Operation == "remove": // an entry follows; a dequeue takes the first
-		i := max(0, slices.Index(c.queue, string(e.Queued)))
+		isIt := func(q queued) bool { return q.words == string(e.Queued) }
+		i := max(0, slices.IndexFunc(c.queue, isIt))
 		c.queue = slices.Delete(c.queue, i, min(i+1, len(c.queue)))
 	case e.Type == "assistant":
 		c.lastWords, c.lastCall = text, e.Message.Content.call
