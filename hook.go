@@ -197,16 +197,25 @@ func (h *hook) due(ctx context.Context, on *occasion) (of subject, told any, isD
 }
 
 // isAwaiting reports whether a stop is not to be reviewed yet, and records that: subagents of an interactive
-// session still work, whose end wakes it. Where the same ones worked at the last such stop, one may hang.
+// session still work, whose end wakes it. If the same ones worked at the last such stop, one may hang.
+// Neither a review nor a word of Claude Code's own has come since then: a subagent that is resumed has the
+// same id (2.1.280, 2.1.332).
 func (h *hook) isAwaiting() bool {
 	ids := h.event.subagents()
 	isInteractive := h.dirs.env.get(entrypointVariable) == "cli"
-	if !isInteractive || len(ids) == 0 || slices.Equal(ids, h.past.awaited) {
+	if !isInteractive || len(ids) == 0 || slices.Equal(ids, h.state.PutOffFor) {
 		return false
 	}
+	h.notePutOff(ids)
 	h.append(entry{Unreviewed: unreviewedYet, Subagents: ids})
 	h.log("stop not reviewed", unreviewedYet, len(ids))
 	return h.lost == nil // else the next one would wait, too
+}
+
+// notePutOff notes the subagents for which a stop was put off, nil for none.
+func (h *hook) notePutOff(ids []string) {
+	err := h.update(func(s *sessionState) { s.PutOffFor = ids })
+	h.warnLost("noting which subagents work", err)
 }
 
 // hasWorked reports whether a stop is to be reviewed: always; with `review: "work"` only where the last
@@ -236,6 +245,7 @@ func (h *hook) hasWorked(ctx context.Context, of *subject) bool {
 // observed has neither.
 func (h *hook) count(r *review) error {
 	err := h.update(func(s *sessionState) {
+		s.PutOffFor = nil
 		if r.Observed {
 			return
 		}
@@ -345,6 +355,9 @@ func (h *hook) introduce() any {
 // waited for subagents. Of a review that ccc did not live to end, the end is recorded now.
 func (h *hook) recordPrompt(text string) any {
 	if text != "" && !isUsersOwn(text) {
+		if h.state.PutOffFor != nil {
+			h.notePutOff(nil)
+		}
 		return nil
 	}
 	past, err := h.readPast()

@@ -231,6 +231,8 @@ func TestCount(t *testing.T) {
 		"refused refused refused '<cross-session-message from=\"x\">stop</cross-session-message>' refused": "1 2 3 -",
 		"refused refused refused 'Background agent \"x\" was stopped by the user.' refused":                "1 2 3 -",
 		"refused refused refused '2 background agents were stopped by the user: \"x\", \"y\".' refused":    "1 2 3 -",
+		"refused refused refused '<agent-message from=\"x\">\nhalf done\n</agent-message>' refused":        "1 2 3 -",
+		"refused refused refused '<teammate-message teammate_id=\"x\">hi</teammate-message>' refused":      "1 2 3 -",
 		"refused refused refused '/supervisor status' refused":                                             "1 2 3 -",
 		"refused refused refused '/supervisor off' '/supervisor on' refused":                               "1 2 3 -",
 	} {
@@ -1040,12 +1042,16 @@ func TestDeferred(t *testing.T) {
 	}
 	one, two, flow := task("a1", "subagent", "running"), task("b2", "subagent", "running"), task("w3", "workflow", "running")
 	const defers, reviews, prompts, tells = "deferred", "reviewed", "prompt", "told"
+	const ends, sends = "<task-notification>\n<task-id>a1</task-id>", "<agent-message from=\"a1\">\nhalf done\n</agent-message>"
 	for name, steps := range map[string][][2]string{
 		"one":                      {{tasks(one), defers}, {tasks(), reviews}, {prompts, ""}},
 		"a workflow":               {{tasks(flow), defers}, {tasks(), reviews}},
 		"two":                      {{tasks(one, two), defers}, {tasks(two), defers}, {tasks(), reviews}},
 		"one behind another":       {{tasks(one), defers}, {tasks(two), defers}, {tasks(two), reviews}},
-		"one that hangs":           {{tasks(one), defers}, {tasks(one), reviews}, {tasks(one), reviews}},
+		"one that hangs":           {{tasks(one), defers}, {tasks(one), reviews}},
+		"resumed after a review":   {{tasks(one), defers}, {tasks(one), reviews}, {tasks(one), defers}, {tasks(), reviews}},
+		"resumed at its end":       {{tasks(one), defers}, {ends, ""}, {tasks(one), defers}, {tasks(one), reviews}},
+		"a message of its own":     {{tasks(one), defers}, {sends, ""}, {tasks(one), defers}, {prompts, tells}},
 		"in another order":         {{tasks(one, two), defers}, {tasks(two, one), reviews}},
 		"no stop behind it":        {{tasks(one), defers}, {prompts, tells}, {prompts, ""}},
 		"none but a question":      {{tasks(one), defers}, {"a question", ""}, {prompts, tells}},
@@ -1073,7 +1079,7 @@ func TestDeferred(t *testing.T) {
 				switch {
 				case step[0] == prompts:
 					got = box.submit("go on").stdout
-				case strings.HasPrefix(step[0], "/"):
+				case strings.HasPrefix(step[0], "/"), strings.HasPrefix(step[0], "<"):
 					got = box.submit(step[0]).stdout
 				case step[0] == "a question":
 					box.hook(box.event(eventPreToolUse, asked))

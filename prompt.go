@@ -5,10 +5,13 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"path/filepath"
 	"runtime"
+	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 )
@@ -60,10 +63,27 @@ type subject struct {
 	change      *judgedChange     // nil until it is taken
 }
 
-// isWaiting reports whether something is still to come of the work: a plan waits, something is to wake the
-// agent, or by hand, it is at work. An approval then ends no request.
-func (s subject) isWaiting() bool {
-	return s.inPlanMode || len(s.tasks)+len(s.crons) > 0 || s.isWorking
+// awaited is what is still to come of the work, in words: background tasks and wake-ups, a plan, or by hand
+// that the agent is at work. An approval ends no request then. "" is nothing.
+func (s subject) awaited() string {
+	var awaited []string
+	for _, text := range slices.Concat(s.tasks, s.crons) {
+		var of struct{ Type, Command, Description, Name, Prompt, Cron, Schedule string }
+		_ = json.Unmarshal(text, &of)
+		what := cmp.Or(of.Command, of.Description, of.Name, of.Prompt, of.Cron, of.Schedule, of.Type, "?")
+		awaited = append(awaited, clip(oneLine(what), 40))
+	}
+	if s.inPlanMode {
+		awaited = append(awaited, say(awaitedPlan))
+	}
+	if s.isWorking {
+		awaited = append(awaited, say(awaitedAgent))
+	}
+	const most = 3
+	if more := len(awaited) - most; more > 0 {
+		awaited = append(awaited[:most], "+"+strconv.Itoa(more))
+	}
+	return strings.Join(awaited, say(listComma))
 }
 
 // isWordsOnly reports whether the agent has only talked, and no file differs: nothing has to be run.

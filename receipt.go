@@ -52,7 +52,7 @@ func (e entry) redacted() entry {
 // redacted returns the review and what its reviewer did with secrets redacted, for a view.
 func (r review) redacted() review {
 	quotes := []*string{&r.NoCopy, &r.Rule, &r.Seen.Unseen, &r.Request, &r.LastMessage, &r.Question, &r.Feedback,
-		&r.Error}
+		&r.Error, &r.Awaited}
 	for _, quoted := range quotes {
 		*quoted = redact(*quoted)
 	}
@@ -205,7 +205,16 @@ func (r review) receipt() string {
 	if more := len(r.did.Runs) - len(chosen); more > 0 {
 		parts = append(parts, count(more, moreRuns))
 	}
-	return joined(append(parts, r.verdictBasis(), clip(oneLine(r.withoutChange()), 80), r.withoutVerdict())...)
+	unseen := clip(oneLine(r.withoutChange()), 80)
+	return joined(append(parts, r.verdictBasis(), unseen, r.withoutVerdict(), r.stillToCome())...)
+}
+
+// stillToCome is what an approval let the agent wait for, "" for nothing and for any other verdict.
+func (r review) stillToCome() string {
+	if !r.approves() || r.Awaited == "" {
+		return ""
+	}
+	return say(stillToCome, r.Awaited)
 }
 
 // withoutChange is why the reviewer was shown no change, "" for none.

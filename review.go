@@ -84,7 +84,9 @@ func newReview(occasion string) review {
 
 // describe notes in r what it is of.
 func (r *review) describe(of subject) {
-	r.Request, r.Waiting = cutMiddle(of.newest().String(), 4000), of.isWaiting()
+	r.Request = cutMiddle(of.newest().String(), 4000)
+	r.Awaited = of.awaited()
+	r.Waiting = r.Awaited != ""
 	r.LastMessage = cutMiddle(of.lastMessage, 2000)
 	if on := r.occasion(); on.isQuestion {
 		r.Question = on.quote(of.question)
@@ -257,7 +259,8 @@ func (s *supervision) end(r review, err error) review {
 	if errors.Is(err, errSwitchedOff) {
 		r.Cause = causeOff
 	}
-	if on.isStop && r.Verdict == verdictAllow {
+	// What is still to come wakes the agent without a prompt: its reviews are counted on.
+	if on.isStop && r.Verdict == verdictAllow && !r.Waiting {
 		s.warnLost("beginning the count anew", s.update(func(state *sessionState) { state.Count = 0 }))
 	}
 	r.Ended = now()

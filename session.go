@@ -23,10 +23,11 @@ import (
 // sessionState is what ccc remembers of a session between two hooks.
 type sessionState struct {
 	SessionID  string    `json:"session_id"`
-	Count      int       `json:"count"`                // reviews since the last prompt, or approved stop
-	Enabled    mode      `json:"enabled,omitempty"`    // by its last switch or launch, "" before one
-	SwitchedAt time.Time `json:"switched_at,omitzero"` // the time of that
-	Provider   string    `json:"provider,omitempty"`   // of the client that ran its last hook, or noProvider
+	Count      int       `json:"count"`                 // reviews since the last prompt, or end of a stop
+	PutOffFor  []string  `json:"put_off_for,omitempty"` // the subagents that worked at the last stop
+	Enabled    mode      `json:"enabled,omitempty"`     // by its last switch or launch, "" before one
+	SwitchedAt time.Time `json:"switched_at,omitzero"`  // the time of that
+	Provider   string    `json:"provider,omitempty"`    // of the client that ran its last hook, or noProvider
 	CreatedAt  time.Time `json:"created_at"`
 	UpdatedAt  time.Time `json:"updated_at"`
 

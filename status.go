@@ -106,6 +106,9 @@ func summarize(known sessionFiles, config *configuration) summary {
 			s.Doing = doing(redact(last.did.current))
 		}
 	}
+	if h.isAwaited {
+		s.result = say(awaitsSubagents)
+	}
 	return s
 }
 

@@ -256,6 +256,7 @@ var (
 		"limit": {"次数用完", "limit reached"}, "cancelled": {"已取消", "cancelled"},
 		"reviewing": {"审查中", "reviewing"},
 	}
+	awaitsSubagents = words{"等子代理结束", "waits for subagents"}
 	wouldBeSentBack = words{"会被退回", "would be sent back"} // where it is observed
 	withReason      = words{"%s（%s）", "%s (%s)"}          // verdict or session, why
 	readingFile     = words{"查看 %s", "reading %s"}
@@ -359,6 +360,9 @@ var (
 	// receiptNoRun or receiptNoCopy
 	receiptLacksCopy = words{"%s：这里建不了副本（ccc doctor）", "%s: no copy can be made here (ccc doctor)"}
 	receiptUnseen    = words{"改动未知：%s", "the change is not known: %s"} // why
+	stillToCome      = words{"还在等：%s", "still to come: %s"}            // background tasks, wake-ups or one of these
+	awaitedPlan      = words{"计划等你批准", "a plan that waits for your approval"}
+	awaitedAgent     = words{"Agent 还在工作", "the agent is still at work"}
 	shownOnTerminal  = words{"输出在终端上，没有记录", "it went to the terminal and is not recorded"}
 )
 

@@ -66,6 +66,7 @@ type review struct {
 	LastMessage string    `json:"last_message,omitempty"`   // the agent's, cut
 	Question    string    `json:"question,omitempty"`       // a line for each, and "- " for an option
 	Waiting     bool      `json:"waiting,omitempty"`        // an approval ends no request: more was to come
+	Awaited     string    `json:"awaited,omitempty"`        // what was to come, in words
 
 	// What follows is added by the end, but for the working tree's path and repository.
 	PromptSource string    `json:"prompt_source,omitempty"` // path of the instructions, or built-in
@@ -215,8 +216,7 @@ func parseEntry(line []byte) (e entry, ok bool) {
 type history struct {
 	Prompts    []prompt
 	Reviews    []review // in the order of their last lines
-	awaited    []string // the subagents that worked at the last stop which was not reviewed for them
-	isAwaited  bool     // no prompt and no stop came behind that one
+	isAwaited  bool     // the last stop was put off for subagents, and no prompt came since
 	session    sessionFiles
 	project    string
 	limit      int       // how many reviews a request has
@@ -313,9 +313,7 @@ func (h *history) add(e entry) {
 	}
 	switch {
 	case e.Unreviewed != "":
-		if h.isAwaited = e.Unreviewed == unreviewedYet; h.isAwaited {
-			h.awaited = e.Subagents
-		}
+		h.isAwaited = e.Unreviewed == unreviewedYet
 	case e.Prompt != nil:
 		e.Prompt.at = e.Time
 		h.Prompts, h.prompted, h.isAwaited = append(h.Prompts, *e.Prompt), h.line, false

@@ -389,7 +389,8 @@ var agentsStopped = lazyRegexp(`(?s)^(?:Background agent ".*" was stopped by the
 func isUsersOwn(text string) bool {
 	text = strings.TrimSpace(text)
 	starts := []string{"<task-notification>", "<system-reminder>", "<bash-input>", "<bash-stdout>",
-		"<bash-stderr>", "<local-command-", "<cross-session-message", interruption,
+		"<bash-stderr>", "<local-command-", "<cross-session-message", "<agent-message", "<teammate-message",
+		interruption,
 		"The user wants to clarify these questions"}
 	isStart := func(start string) bool { return strings.HasPrefix(text, start) }
 	return text != "" && !agentsStopped().MatchString(text) && !slices.ContainsFunc(starts, isStart)

@@ -93,7 +93,7 @@ func (p place) verdict() (word verdict, lines []string, err error) {
 	if r.Verdict != verdictReviewing {
 		head = say(titleAndWord, r.reviewTitle(), head)
 	}
-	lines = []string{joined(head, why)}
+	lines = []string{joined(head, why, r.stillToCome())}
 	if r.Verdict == verdictAllow && r.Feedback != "" {
 		lines = append(lines, say(leftToUser, r.Feedback))
 	}
