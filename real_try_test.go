@@ -630,7 +630,7 @@ func TestRealClientLanguage(t *testing.T) {
 			t.Errorf("the reviewer was told %.300s", r.System)
 		}
 		tty.prompt("/supervisor")
-		tty.waitFor("Supervision: on · reviews of this request: 0/10 · approved", 90*time.Second)
+		tty.waitFor("Supervision: on · reviews of this request: 2/10 · approved", 90*time.Second)
 		tty.prompt("second request")
 		tty.waitFor("There was no review, so nobody checked the agent's work. Cause: the reviewer failed", 90*time.Second)
 		for what, text := range map[string]string{"the screen": tty.screen(), "the request": request, "settings.json": box.settings(),
