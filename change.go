@@ -143,7 +143,7 @@ func (o *lookout) leaveOut(why words, path string) { o.leftOut[why] = append(o.l
 type judgedChange struct {
 	look                       // now; Unseen is why the change is not known
 	from    begin              // where it begins
-	open    map[string]bool    // the open changes in it, by id; true: all of that one
+	open    map[string]bool    // by the id of an open change: all of that is in it
 	base    string             // the tree or commit that is compared with
 	isOlder bool               // no look shows what lay there: some of it may be older
 	byHand  bool               // the user has asked for the review

@@ -202,9 +202,7 @@ func (p place) takeChange(ctx context.Context, s sessionFiles, transcript string
 	r, err := p.record()
 	for _, b := range r.Open {
 		isHere, isAll := o.find(b, r.Approved.Tree)
-		if isHere || isAll {
-			c.open[b.id()] = isAll
-		}
+		c.open[b.id()] = isAll
 		if isHere {
 			begins = append(begins, b.begin)
 		}
@@ -284,8 +282,9 @@ func (p place) approve(s sessionFiles, r review) error {
 	err := p.begin(s, seen, func(t *treeRecord) {
 		t.Approved = approval{seen, r.from}
 		t.Open = slices.DeleteFunc(t.Open, func(o *openBegin) bool {
-			isAll, isShown := r.open[o.id()]
-			isOwn, isLater := o.Session == s.id, o.Put.After(seen.Time)
+			isAll := r.open[o.id()]
+			isOwn := o.Session == s.id
+			isLater := o.Put.After(seen.Time)
 			switch {
 			case isAll && !isLater && (isOwn || !o.isOfPrompt()):
 				return true
@@ -294,8 +293,6 @@ func (p place) approve(s sessionFiles, r review) error {
 				if isOwn {
 					o.Mark = ""
 				}
-			case isShown:
-				o.Seen.Time = seen.Time
 			}
 			return false
 		})
