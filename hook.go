@@ -331,6 +331,13 @@ func (h *hook) introduce() any {
 	if h.mode() == modeObserve {
 		text = say(introductionObserved, with)
 	}
+	if own := h.config.Providers[h.config.Supervisor.Provider]; own != nil && !h.hasSessionsProvider() {
+		name := own.name
+		if model := cmp.Or(h.config.Supervisor.Model, own.Env["ANTHROPIC_MODEL"]); model != "" {
+			name = say(withReason, name, model)
+		}
+		text += say(introducedReviewer, name)
+	}
 	if h.config.Supervisor.Review == reviewWork {
 		text += say(introducedWork)
 	}
@@ -436,8 +443,7 @@ func (r review) message() string {
 	case r.Verdict == verdictFailed && on.isQuestion:
 		return say(on.unreviewed, cutMiddle(r.Error, 200))
 	case r.Verdict == verdictFailed:
-		advice := map[cause]words{"": adviceContinue, causeTooLong: adviceCompact, causeGone: adviceLog}
-		return say(reviewFailed, cutMiddle(r.Error, 200), say(advice[r.Cause]))
+		return say(reviewFailed, cutMiddle(r.Error, 200), r.advice())
 	case r.Verdict == verdictLimit && on.isQuestion:
 		return say(on.overLimit, count(r.Limit, reviews))
 	case r.Verdict == verdictLimit:

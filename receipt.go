@@ -69,6 +69,29 @@ func (s step) redacted() step {
 	return s
 }
 
+// advice is what to do about a review that failed.
+func (r review) advice() string {
+	switch r.Cause {
+	case causeTooLong:
+		return say(adviceCompact)
+	case causeGone:
+		return say(adviceLog)
+	case causeKey:
+		if r.Provider != "" {
+			return say(providersLogin, r.Provider)
+		}
+		return say(adviceLogin)
+	case causeModel:
+		if r.Provider != "" {
+			return say(providersModel, r.Provider)
+		}
+		return say(adviceModel)
+	case causeForm:
+		return say(adviceForm)
+	}
+	return say(adviceContinue)
+}
+
 // reviewTitle names what was reviewed, a stop or a question, and which review of the request it was.
 func (r review) reviewTitle() string {
 	title := say(r.occasion().title)

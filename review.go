@@ -155,6 +155,10 @@ func (s *supervision) call(ctx context.Context, r *review, of subject) (*reviewe
 	if err != nil {
 		return nil, err
 	}
+	r.Provider = cmp.Or(s.config.Supervisor.Provider, s.dirs.env.get(providerVariable))
+	if r.Provider == noProvider {
+		r.Provider = ""
+	}
 	env, err := s.environment()
 	if err != nil {
 		return nil, err
@@ -347,6 +351,7 @@ func (s *supervision) takeWords(r *review) error {
 	case on.isQuestion:
 		return errors.New(say(noVerdict, cutMiddle(said, 500)))
 	case isBounded && before >= most:
+		r.Cause = causeForm
 		return errors.New(say(noVerdictAgain, before+1))
 	}
 	r.Verdict, r.NoVerdict = verdictBlock, true

@@ -104,12 +104,11 @@ func (s *supervision) codeOf(ended review) error {
 	case verdictCancelled:
 		return failure{code: 130}
 	case verdictFailed:
-		name := s.config.Supervisor.Provider
-		switch isOfLogin := loginRefused().MatchString(ended.Error); {
-		case isOfLogin && s.config.Providers[name] != nil:
-			s.print(say(providersLogin, name))
-		case isOfLogin:
+		switch {
+		case ended.Cause == causeKey && ended.Provider == "":
 			s.print(say(otherProvider))
+		case ended.Cause != "":
+			s.print(ended.advice())
 		}
 		return failure{code: 4}
 	case verdictBlock:
@@ -130,9 +129,6 @@ func (s *supervision) codeOf(ended review) error {
 	s.print(say(approvedBut, printable(why)))
 	return failure{code: 3}
 }
-
-// loginRefused matches what Claude Code says if a login, key or token is missing or refused (2.1.280, 2.1.332).
-var loginRefused = lazyRegexp(`(?i)not logged in|\b401\b|invalid api key`)
 
 // A reviewOfSession is what ccc review --json prints: the members of a review at its end, as in the timeline,
 // of its steps those of steps, and whose it is. Secrets are redacted.

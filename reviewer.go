@@ -78,14 +78,25 @@ func (c *reviewerCall) run(ctx context.Context, note func(step)) (result outcome
 	return result, err
 }
 
+// What Claude Code says of an error with such a cause, in lower case (2.1.280, 2.1.332).
+var (
+	tooLong       = lazyRegexp(`prompt is too long|context window limit|request too large`)
+	keyRefused    = lazyRegexp(`not logged in|\b401\b|invalid api key|token has expired`)
+	modelNotFound = lazyRegexp(`issue with the selected model|model.*not[_ ]found|not_found_error.*model`)
+)
+
 // causeOf returns the cause of an error of a reviewer in dir, "" where another review may have none. The
 // words are Claude Code's (2.1.280, 2.1.332).
 func causeOf(err error, dir string) cause {
 	said := strings.ToLower(err.Error())
 	_, missing := os.Stat(dir)
 	switch {
-	case strings.Contains(said, "prompt is too long"):
+	case tooLong().MatchString(said):
 		return causeTooLong
+	case keyRefused().MatchString(said):
+		return causeKey
+	case modelNotFound().MatchString(said):
+		return causeModel
 	case strings.Contains(said, "no conversation found"), errors.Is(missing, fs.ErrNotExist):
 		return causeGone
 	}

@@ -114,6 +114,7 @@ var (
 	introductionObserved = words{"本会话被旁观\n每次停下都会审查，但不退回%s",
 		"This session is observed: stops are judged, nothing is sent back%s."}
 	introducedProvider = words{"（提供商 %s）", " (provider %s)"}
+	introducedReviewer = words{"\n由 %s 审查", "\nReviewed by %s."} // a provider, with its model
 	introducedNoCopy   = words{"\n这里建不了副本，审查者只能读文件；解决办法：ccc doctor",
 		"\nNo copy can be made here, so the reviewer can only read: ccc doctor has the fix."}
 	introducedRule    = words{"\n%s", "\nMind that %s."}                // keptFromRunning
@@ -128,6 +129,20 @@ var (
 	adviceContinue = words{"发一条“继续”，它停下时会再审，或者运行 ccc review。\n仍不行请运行 ccc doctor，详情见 ccc log",
 		"Send \"continue\", and the agent is reviewed when it stops, or run ccc review. " +
 			"If that fails too, run ccc doctor. Details: ccc log"}
+	adviceLogin = words{"登录或密钥没有被接受：请运行 /login，或检查环境变量里的密钥；\n然后发一条“继续”",
+		"The login or key was not accepted: run /login, or check the key in the environment, " +
+			"then send \"continue\""}
+	adviceModel = words{"找不到审查者的模型：请检查 ccc.json 的 supervisor.model，或用 /model 换会话的模型",
+		"The reviewer's model was not found: check supervisor.model in ccc.json, or choose the session's " +
+			"with /model"}
+	providersModel = words{ // its name
+		"%s 没有审查者的模型：请检查 ccc.json 的 supervisor.model\n和 providers.%[1]s 的 ANTHROPIC_MODEL",
+		"%s does not have the reviewer's model: check supervisor.model, and ANTHROPIC_MODEL of " +
+			"providers.%[1]s, in ccc.json"}
+	adviceForm = words{"换一个模型来审：ccc.json 的 supervisor.model 或 supervisor.provider；\n" +
+		"用自己的 SUPERVISOR.md 的，请检查它要求的格式",
+		"Choose another supervisor.model or supervisor.provider in ccc.json; if you have a SUPERVISOR.md " +
+			"of your own, check which form it asks for"}
 	adviceLog     = words{"详情见 ccc log", "Details: ccc log"}
 	adviceCompact = words{"对话太长，审查者读不下：先运行 /compact，再发一条“继续”",
 		"The conversation is too long for the reviewer: run /compact first, then send \"continue\""}
@@ -383,8 +398,8 @@ var (
 	newFromMain  = words{"与远程主分支上的内容相同、不在通过的改动里，不算：%s",
 		"As on the remote's main branch, and no part of what was approved, so it does not count: %s"}
 	approvedBefore = words{"%s；上次通过之后没有改动", "%s; nothing has changed since the last approval"}
-	stillOpen      = words{"会话 %s 在这里退回的工作还没有通过（%s前）",
-		"work of session %s that was sent back here has not been approved (%s ago)"}
+	stillOpen      = words{"会话 %s 在这里退回的工作还没有通过",
+		"work of session %s that was sent back here has not been approved"}
 	recordTorn = words{"这个工作树的记录损坏了，保存在 %s：在下一次通过之前，这里的一切都没有通过",
 		"The record of this working tree was torn, and is kept as %s: until the next approval nothing here " +
 			"counts as approved"}

@@ -70,6 +70,7 @@ type review struct {
 
 	// What follows is added by the end, but for the working tree's path and repository.
 	PromptSource string    `json:"prompt_source,omitempty"` // path of the instructions, or built-in
+	Provider     string    `json:"provider,omitempty"`      // the reviewer's
 	Model        string    `json:"model,omitempty"`         // the reviewer's
 	Way          string    `json:"way,omitempty"`           // with the agent's "cache", or its "own" prompt
 	NoCopy       string    `json:"no_copy,omitempty"`       // why no copy could be made
@@ -112,6 +113,9 @@ type cause string
 
 const (
 	causeTooLong cause = "too_long" // the conversation is too long for the model
+	causeKey     cause = "key"      // a login, key or token is missing or refused
+	causeModel   cause = "model"    // the model is not found
+	causeForm    cause = "form"     // the reviewer does not keep to the form of a verdict
 	causeGone    cause = "gone"     // the conversation, or the directory in which a reviewer starts, is gone
 	causeOff     cause = "off"      // supervision was switched off
 )

@@ -86,7 +86,7 @@ func (p place) verdict() (word verdict, lines []string, err error) {
 			continue
 		}
 		if _, isAll := o.find(open, record.Approved.Tree); isAll {
-			word, why = open.Mark, say(stillOpen, open.Session, age(open.Put))
+			word, why = open.Mark, joined(r.Error, say(stillOpen, open.Session))
 		}
 	}
 	head := r.result() // of one that runs it has the number
