@@ -244,8 +244,8 @@ func TestRealClientRefusedWork(t *testing.T) {
 // Work that was sent back on a branch, and that the user has committed there, is judged by whoever stops there next, though another
 // session was approved on main meanwhile.
 func TestRealClientRefusedOnBranch(t *testing.T) {
-	forClients(t, nil, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
-		box.answering(func(r apiRequest) apiReply {
+	forClients(t, nil, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
+		api := box.answering(func(r apiRequest) apiReply {
 			switch last := r.last("user"); {
 			case r.Kind == "review" && strings.Contains(last, "fix the notes"):
 				return replyVerdict(strings.Contains(last, "what is left"), "write a test")
@@ -275,8 +275,8 @@ func TestRealClientRefusedOnBranch(t *testing.T) {
 
 // What the user edits after a prompt that Esc ended before the agent did anything is the user's.
 func TestRealClientEditsAfterEscape(t *testing.T) {
-	forClients(t, nil, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
-		box.answering(func(r apiRequest) apiReply {
+	forClients(t, nil, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
+		api := box.answering(func(r apiRequest) apiReply {
 			switch last := r.last("user"); {
 			case r.Kind == "review":
 				return replyVerdict(true, "")
