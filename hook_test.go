@@ -1042,7 +1042,8 @@ func TestDeferred(t *testing.T) {
 	}
 	one, two, flow := task("a1", "subagent", "running"), task("b2", "subagent", "running"), task("w3", "workflow", "running")
 	const defers, reviews, prompts, tells = "deferred", "reviewed", "prompt", "told"
-	const ends, sends = "<task-notification>\n<task-id>a1</task-id>", "<agent-message from=\"a1\">\nhalf done\n</agent-message>"
+	const ends = "<task-notification>\n<task-id>a1</task-id>"
+	const sends = "<agent-message from=\"a1\">\nhalf done\n</agent-message>"
 	for name, steps := range map[string][][2]string{
 		"one":                      {{tasks(one), defers}, {tasks(), reviews}, {prompts, ""}},
 		"a workflow":               {{tasks(flow), defers}, {tasks(), reviews}},

@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// A subagent's message to the agent is no prompt of the user's, and a subagent that is resumed has the same id: no stop is
-// reviewed before its end.
+// A subagent's message to the agent is no prompt of the user's, and a subagent that is resumed has the same
+// id: no stop is reviewed before its end.
 func TestRealClientAgentMessages(t *testing.T) {
 	forClients(t, nil, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
 		agentID := regexp.MustCompile(`agentId: (\w+)`)
@@ -29,7 +29,7 @@ func TestRealClientAgentMessages(t *testing.T) {
 			case r.Kind == "review":
 				return replyVerdict(true, "")
 			case isOfSubagent && strings.Contains(last, "there: a"):
-				return replyTool("SendMessage", `{"to":"main","summary":"half done","message":"the first half is done"}`)
+				return replyTool("SendMessage", `{"to":"main","summary":"half done","message":"half is done"}`)
 			case isOfSubagent && strings.Contains(last, "once more"):
 				return waits("c")
 			case isOfSubagent && strings.Contains(last, "there: c"):
@@ -45,10 +45,12 @@ func TestRealClientAgentMessages(t *testing.T) {
 				if slices.Contains(r.Tools, "Agent") {
 					tool = "Agent"
 				}
-				return replyTool(tool, `{"description":"look","prompt":"be the subagent","subagent_type":"general-purpose","run_in_background":true}`)
+				return replyTool(tool, `{"description":"look","prompt":"be the subagent",
+					"subagent_type":"general-purpose","run_in_background":true}`)
 			case strings.Contains(last, "there is a bug"):
 				id := agentID.FindStringSubmatch(r.text())
-				return replyTool("SendMessage", fmt.Sprintf(`{"to":%q,"summary":"fix it","message":"once more"}`, id[1]))
+				message := fmt.Sprintf(`{"to":%q,"summary":"fix it","message":"once more"}`, id[1])
+				return replyTool("SendMessage", message)
 			}
 			return replyText("my words")
 		})
@@ -56,7 +58,9 @@ func TestRealClientAgentMessages(t *testing.T) {
 		counts := func(what string, deferrals, verdicts int) {
 			t.Helper()
 			tty.waitUntil(what, 90*time.Second, func(string) bool {
-				return strings.Count(box.log(), " stop not reviewed ") == deferrals && strings.Count(box.log(), " review ended ") == verdicts
+				log := box.log()
+				return strings.Count(log, " stop not reviewed ") == deferrals &&
+					strings.Count(log, " review ended ") == verdicts
 			})
 		}
 		tty.prompt("begin it")
@@ -71,8 +75,8 @@ func TestRealClientAgentMessages(t *testing.T) {
 	})
 }
 
-// /supervisor is heeded while it waits in the queue: off while the agent works, and while it is reviewed; observe before the
-// decision; but not what was taken back with Up.
+// /supervisor is heeded while it waits in the queue: off while the agent works, and while it is reviewed;
+// observe before the decision; but not what was taken back with Up.
 func TestRealClientQueuedSwitch(t *testing.T) {
 	forClients(t, nil, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
 		var isHeld atomic.Bool
@@ -92,13 +96,15 @@ func TestRealClientQueuedSwitch(t *testing.T) {
 		tty := box.start("--permission-mode", "bypassPermissions")
 		shows := func(text string, times int) {
 			t.Helper()
-			tty.waitUntil(text, 60*time.Second, func(screen string) bool { return strings.Count(screen, text) == times })
+			isShown := func(screen string) bool { return strings.Count(screen, text) == times }
+			tty.waitUntil(text, 60*time.Second, isShown)
 		}
 		reviewing := func(prompt string, reviews int) {
 			t.Helper()
 			isHeld.Store(true)
 			tty.prompt(prompt)
-			await(t, func() string { return strings.Repeat("+", box.reviewed()) }, strings.Repeat("+", reviews))
+			begun := func() string { return strings.Repeat("+", box.reviewed()) }
+			await(t, begun, strings.Repeat("+", reviews))
 		}
 		typed := func(words string) {
 			t.Helper()
@@ -137,28 +143,31 @@ func TestRealClientQueuedSwitch(t *testing.T) {
 	})
 }
 
-// A wrapper of claude that adds a permission mode: what the reviewer calls is refused in the mode that ccc asked for, or no review
-// takes place.
+// A wrapper of claude adds a permission mode: what the reviewer calls is refused in the mode that ccc asked
+// for, or no review takes place.
 func TestRealClientWrapperAddsMode(t *testing.T) {
-	for flags, want := range map[string]verdict{"--dangerously-skip-permissions": verdictAllow,
-		"--permission-mode bypassPermissions": verdictFailed, "--permission-mode acceptEdits": verdictFailed} {
+	for flags, want := range map[string]verdict{
+		"--dangerously-skip-permissions":      verdictAllow,
+		"--permission-mode bypassPermissions": verdictFailed,
+		"--permission-mode acceptEdits":       verdictFailed,
+	} {
 		t.Run(flags, func(t *testing.T) {
 			forClients(t, func() script {
 				return script{agent: []apiReply{replyText("done")},
-					reviewer: []apiReply{bash("touch ../work/touched"), replyVerdict(true, "")}}
+					reviewer: []apiReply{bash("git init -q touched"), replyVerdict(true, "")}}
 			}, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
 				box.claudeIs("exec " + client.path + ` "$@" ` + flags + "\n")
 				box.run(180*time.Second, "", "ccc", "--supervisor", "-p", "hello")
 				expectEqual(t, "the verdicts", box.timelineVerdicts(), []verdict{want})
 				_, err := os.Stat(filepath.Join(box.work, "touched"))
-				expectIs(t, "the reviewer's file is missing", errors.Is(err, fs.ErrNotExist), true)
+				expectIs(t, "what the reviewer made is missing", errors.Is(err, fs.ErrNotExist), true)
 			})
 		})
 	}
 }
 
-// Hooks that go out of settings.json in mid-session end the supervision there; ccc log shows the last that is known, and the next
-// launch puts the hooks back.
+// Hooks that go out of settings.json in mid-session end the supervision there; ccc log shows the last that is
+// known, and the next launch puts the hooks back.
 func TestRealClientHooksGone(t *testing.T) {
 	forClients(t, nil, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
 		box.answersAndApprovals()
@@ -171,7 +180,8 @@ func TestRealClientHooksGone(t *testing.T) {
 			answers++
 			tty.prompt("and more")
 			tty.waitFor(fmt.Sprint("answer ", answers), 90*time.Second)
-			tty.waitUntil("an idle client", 90*time.Second, func(screen string) bool { return !strings.Contains(screen, "esc to interrupt") })
+			isIdle := func(screen string) bool { return !strings.Contains(screen, "esc to interrupt") }
+			tty.waitUntil("an idle client", 90*time.Second, isIdle)
 		}
 		expectIn(t, "ccc log", box.run(60*time.Second, "", "ccc", "log").stdout, "hello", "通过")
 		box.setSettings(`{}`)
