@@ -52,6 +52,7 @@ func (p place) look() *lookout {
 		own, _ := filepath.Rel(p.Top, state)
 		o.scope = []string{"--", ":(top)", ":(top,exclude,literal)" + own}
 	}
+	defer func() { o.seen.Check = o.checkFile() }()
 	_ = makeOwn(p.objects())
 	left, _ := filepath.Glob(filepath.Join(p.objects(), "*/tmp_*"))
 	for _, path := range left {
@@ -78,6 +79,35 @@ func (p place) look() *lookout {
 		o.seen.Unseen = oneLine(err.Error())
 	}
 	return o
+}
+
+// checkFile returns the mode and git's id of the project's check, "" if there is none. It keeps the text with the
+// objects of the look: git may ignore the file.
+func (o *lookout) checkFile() string {
+	mode := checkMode(o.seen.Top)
+	if mode == "" {
+		return ""
+	}
+	id, _ := o.output("hash-object", "-w", "--no-filters", filepath.Join(o.seen.Top, checkPath))
+	return mode + " " + id
+}
+
+// editedCheck is what the reviewer is told if the check was another when the change began, and else "".
+func (o *lookout) editedCheck(from begin) string {
+	if from.Tree == "" || from.Check == o.seen.Check {
+		return ""
+	}
+	return say(toldEdited, o.checkInWords(from.Check), o.checkInWords(o.seen.Check))
+}
+
+func (o *lookout) checkInWords(check string) string {
+	mode, id, isThere := strings.Cut(check, " ")
+	if !isThere {
+		return say(toldNoFile)
+	}
+	var text strings.Builder
+	_ = o.run("", &text, "cat-file", "blob", id)
+	return say(toldFile, mode, cutMiddle(strings.TrimSpace(text.String()), 4000))
 }
 
 // stage adds to the index what `git add -A` would, but for what a look leaves out. In two steps, so that what
@@ -153,6 +183,7 @@ type judgedChange struct {
 	below   []string           // outside git: the repositories in the directory
 	shown   string             // its diff, as much of it as a request shows
 	rest    string             // the paths that shown does not show whole
+	check   string             // how the project's check was changed, "" if it was not
 }
 
 // compare fills in what differs from where the change begins. Where the objects of that are gone it is its

@@ -62,7 +62,7 @@ func (c *configuration) keys() []configKey {
 			"a whole number from 1 to 100", s.MaxIterations >= 1 && s.MaxIterations <= 100},
 		{"supervisor.timeout_seconds", "seconds for a review, 10 to 3600 (540)", &s.TimeoutSeconds,
 			"a whole number from 10 to 3600", s.TimeoutSeconds >= 10 && s.TimeoutSeconds <= 3600},
-		{"supervisor.max_budget_usd", "what a review may cost (0: no limit)", &s.MaxBudgetUSD,
+		{"supervisor.max_budget_usd", "what a request's reviews may cost (0: no limit)", &s.MaxBudgetUSD,
 			"a number from 0 up", s.MaxBudgetUSD >= 0},
 		{"supervisor.model", "the reviewer's model (the session's)", &s.Model, "a string", true},
 		{"supervisor.provider", "the reviewer's provider (the session's)", &s.Provider, "a string", true},

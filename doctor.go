@@ -13,6 +13,7 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"syscall"
 )
@@ -45,6 +46,8 @@ func doctor(call *invocation, d dirs) error {
 		{"state directory:", c.checkState},
 		{"git:", c.checkGit},
 		{"copies:", c.checkCopies},
+		{"project's check:", c.checkProjects},
+		{"budget:", c.checkBudget},
 	} {
 		level, hint := "ok", ""
 		what, err := check.look()
@@ -212,6 +215,27 @@ func (c *checkup) checkGit() (string, error) {
 		version += "; outside a repository, as here, a reviewer is not shown what has changed"
 	}
 	return version, nil
+}
+
+// checkBudget tells if the budget of ccc.json does not hold here.
+func (c *checkup) checkBudget() (string, error) {
+	if c.launch.config.budgetFails(c.launch.dirs.env, c.launch.version) {
+		return "", caution{errors.New("supervisor.max_budget_usd does not hold: nobody tells what a review costs")}
+	}
+	return "", nil
+}
+
+// checkProjects tells whether the project has a check of its own, and whether that can be run.
+func (c *checkup) checkProjects() (string, error) {
+	top := treeOf(c.launch.dirs.here).Top
+	switch {
+	case checkMode(top) == "":
+		return "none; an executable " + checkPath + " would run before each review", nil
+	case isCheckIdle(top):
+		err := errors.New(checkPath + " is not executable, so it does not run")
+		return "", caution{withHint(err, "chmod +x "+shellQuote(filepath.Join(top, checkPath)))}
+	}
+	return checkPath + " runs before each review; to try it: ccc try " + checkPath, nil
 }
 
 // checkCopies checks whether copies can be made and hold, as each review does.

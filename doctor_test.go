@@ -53,7 +53,7 @@ func TestDoctorWell(t *testing.T) {
 		subjects = append(subjects, subject)
 	}
 	want := []string{"ok       configuration", "ok       provider", "ok       claude", "ok       hooks",
-		"ok       hooks tried", "ok       reviewer's prompt", "ok       state directory", "ok       git", "ok       copies"}
+		"ok       hooks tried", "ok       reviewer's prompt", "ok       state directory", "ok       git", "ok       copies", "ok       project's check"}
 	if !slices.Equal(subjects, want) || strings.Contains(got.stdout, "SECRET") {
 		t.Errorf("it says\n%s", got.stdout)
 	}

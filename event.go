@@ -33,7 +33,8 @@ type hookEvent struct {
 	ToolInput            map[string]json.RawMessage `json:"tool_input"`
 	ToolUseID            string                     `json:"tool_use_id"`
 
-	odd string // the first field that is of another type than expected
+	text []byte // the event as it came
+	odd  string // the first field that is of another type than expected
 }
 
 // parse reads the event. A field of another type than expected counts as absent, so that a release of Claude
@@ -69,6 +70,7 @@ func readEvent(stdin io.Reader) (*hookEvent, error) {
 	var text json.RawMessage
 	event, err := new(hookEvent), json.NewDecoder(io.LimitReader(stdin, inputLimit)).Decode(&text)
 	if err == nil {
+		event.text = text
 		err = event.parse(text)
 	}
 	switch {

@@ -49,10 +49,10 @@ func TestFaultDiskLinked(t *testing.T) {
 	check(t, os.Symlink("../elsewhere", state))
 	got := box.run(60*time.Second, "", "unshare", "-m", "sh", "-c",
 		`mount -t tmpfs -o size=64k none $HOME/elsewhere && { head -c 100000 /dev/zero >$HOME/elsewhere/filler; ccc doctor; }`)
-	expectIn(t, "doctor", got.stdout, "problem  state directory: writing to ", "no space left", "\n         df -h ")
+	expectIn(t, "doctor", got.stdout, "problem  state directory: writing to ", "no space left")
 	box.ccc("doctor") // so that there is a directory for trials
 	got = box.run(60*time.Second, "", "unshare", "-m", "sh", "-c", `mount --bind $HOME/elsewhere $HOME/elsewhere && mount -o remount,ro,bind $HOME/elsewhere && ccc doctor`)
-	expectIn(t, "of a read-only one", got.stdout, "problem  hooks tried: trying the hooks: ", "problem  state directory: writing to ", "\n         findmnt -T ")
+	expectIn(t, "of a read-only one", got.stdout, "problem  hooks tried: trying the hooks: ", "problem  state directory: writing to ")
 }
 
 // withoutSync calls do on a thread of its own on which, and in all that it starts, no sync of a file to the disk works: a
@@ -139,7 +139,12 @@ func TestSyncOfEach(t *testing.T) {
 				test.command = []string{"ccc", "--supervisor"}
 			}
 			withoutSync(t, func() {
-				expectEnd(t, "the command", box.run(30*time.Second, "", test.command...), 1, "", "input/output error")
+				got := box.run(30*time.Second, "", test.command...)
+				if isNeeded := test.command[1] == "uninstall" || test.edit != nil; isNeeded {
+					expectEnd(t, "the command", got, 1, "", "input/output error")
+				} else { // a session is reviewed without the file
+					expectIs(t, "the exit code of a launch", got.code, 0)
+				}
 			})
 			expectIs(t, test.file, box.read(test.file), before)
 			expectIs(t, "its exit code on a disk that works", box.run(30*time.Second, "", test.command...).code, 0)

@@ -383,7 +383,7 @@ func TestFaultSoak(t *testing.T) {
 	if left := box.quiet(soon()); len(left) != 0 {
 		t.Errorf("left %q", left)
 	}
-	if files := box.files(); len(files) != 5 {
+	if files := box.files(); len(files) != 7 {
 		t.Errorf("files %q", files)
 	}
 	if left, _ := os.ReadDir(box.getenv("TMPDIR")); len(left) != 0 {

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"os/exec"
 	"os/signal"
 	"slices"
 	"strings"
@@ -77,6 +78,7 @@ func answerEvent(env environ, state string) (decision any, err error) {
 		fmt.Fprintln(os.Stderr, "ccc: writing to the state directory:", err)
 	}
 	h.log(hookSubcommand+" invoked", "event", event.HookEventName)
+	h.warn("keeping the event", h.session.keep(h.session.eventFile(), event.text))
 	if event.odd != "" {
 		h.warn("reading the hook event", errors.New("of another type than expected: "+event.odd))
 	}
@@ -249,7 +251,12 @@ func (h *hook) count(r *review) error {
 		if r.Observed {
 			return
 		}
-		if r.Limit = h.reviewLimit(); s.Count < r.Limit {
+		r.Limit = h.reviewLimit()
+		budget := h.config.Supervisor.MaxBudgetUSD
+		switch {
+		case budget > 0 && s.SpentUSD >= budget:
+			r.Budget = budget
+		case s.Count < r.Limit:
 			s.Count++
 			r.Iteration = s.Count
 		}
@@ -268,16 +275,14 @@ func (h *hook) count(r *review) error {
 
 // endAtLimit ends a review that would be beyond the limit. Its feedback is what is still open.
 func (h *hook) endAtLimit(r review, of subject) review {
-	h.print(say(r.occasion().skipped, r.Limit))
+	if r.Budget > 0 {
+		h.print(supervisorTag + " " + say(budgetUsed, r.Budget))
+	} else {
+		h.print(say(r.occasion().skipped, r.Limit))
+	}
 	r.describe(of)
 	r.Verdict = verdictLimit
-	if r.occasion().isStop {
-		r.Feedback = h.past.refusal().Feedback
-	}
-	if r = h.end(r, nil); r.occasion().isQuestion { // as the agent gets it
-		r.Feedback = say(limitReached, count(r.Limit, reviews))
-	}
-	return r
+	return h.end(r, nil)
 }
 
 // subject returns what is to be judged of the event, once the transcript has what belongs to that.
@@ -341,6 +346,12 @@ func (h *hook) introduce() any {
 	if h.config.Supervisor.Review == reviewWork {
 		text += say(introducedWork)
 	}
+	if h.config.Supervisor.MaxBudgetUSD > 0 && h.config.budgetFails(h.dirs.env, h.clientVersion()) {
+		text += say(introducedNoBudget)
+	}
+	if isCheckIdle(h.place.Top) {
+		text += say(introducedIdleCheck)
+	}
 	const patience = 2 * time.Second // the probe takes some 50 ms, and the session waits for it
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
@@ -354,6 +365,21 @@ func (h *hook) introduce() any {
 		text += say(introducedRule, rule)
 	}
 	return systemMessage(strings.TrimSpace(text + say(introducedLog) + "\n" + h.config.englishOffer(h.dirs)))
+}
+
+// clientVersion asks claude for its version; "" if it does not tell.
+func (h *hook) clientVersion() string {
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second) // it takes some 50 ms
+	defer cancel()
+	claude, err := reviewersClaude(h.dirs.env)
+	if err != nil {
+		return ""
+	}
+	ask := exec.CommandContext(ctx, claude, "--version")
+	ask.Env = reviewerEnv(h.dirs.env)
+	out, _ := ask.Output()
+	version, _, _ := strings.Cut(string(out), " ")
+	return version
 }
 
 // recordPrompt records a prompt of the user's, also one that a /loop submits for them, or that has no words,
@@ -377,7 +403,7 @@ func (h *hook) recordPrompt(text string) any {
 		h.recordEnd(last)
 		h.warn("removing a lock", removeFile(h.session.runningFile(last.ID)))
 	}
-	h.warnLost("resetting the count", h.update(func(s *sessionState) { s.Count = 0 }))
+	h.warnLost("resetting the count", h.update((*sessionState).beginCount))
 	h.append(entry{Prompt: &prompt{Text: text}})
 	h.warnLost("recording where the change begins", h.place.beginAtPrompt(h.session, h.transcript))
 	switch {
@@ -418,6 +444,8 @@ func (r review) decide(inSession bool) any {
 	case !isQuestion, r.Verdict == verdictFailed, r.Verdict == verdictCancelled:
 	case isBlock:
 		answer = toolDecision("deny", r.Feedback)
+	case r.Verdict == verdictLimit:
+		answer = toolDecision("allow", r.limitInWords())
 	default:
 		answer = toolDecision("allow", r.Feedback)
 	}
@@ -434,6 +462,14 @@ func (r review) decide(inSession bool) any {
 	return answer
 }
 
+// limitInWords is what the agent gets if no review of the request is left.
+func (r review) limitInWords() string {
+	if r.Budget > 0 {
+		return say(budgetUsed, r.Budget)
+	}
+	return say(limitReached, count(r.Limit, reviews))
+}
+
 // message is what the user reads of a review that ended so: that it failed, that the limit is reached, or
 // what the verdict rests on. A question that was sent back comes with its answer: the client shows neither
 // the question nor whose words the agent gets.
@@ -444,10 +480,15 @@ func (r review) message() string {
 		return say(on.unreviewed, cutMiddle(r.Error, 200))
 	case r.Verdict == verdictFailed:
 		return say(reviewFailed, cutMiddle(r.Error, 200), r.advice())
+	case r.Verdict == verdictLimit && on.isQuestion && r.Budget > 0:
+		return say(budgetQuestion, r.Budget)
 	case r.Verdict == verdictLimit && on.isQuestion:
 		return say(on.overLimit, count(r.Limit, reviews))
 	case r.Verdict == verdictLimit:
 		text := say(limitStop, count(r.Limit, reviews))
+		if r.Budget > 0 {
+			text = say(budgetStop, r.Budget)
+		}
 		if r.Feedback != "" {
 			text += "\n" + say(feedbackStillOpen, cutMiddle(r.Feedback, 1000))
 		}

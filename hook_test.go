@@ -43,8 +43,8 @@ type hookRow struct {
 
 // The files that are there behind a review, and behind what is not reviewed.
 var (
-	reviewed   = []string{logPath, lockPath, eventsPath, outputPath, statePath}
-	unreviewed = []string{logPath, lockPath, eventsPath, statePath}
+	reviewed   = []string{logPath, lockPath, eventPath, eventsPath, outputPath, requestPath, statePath}
+	unreviewed = []string{logPath, lockPath, eventPath, eventsPath, statePath}
 )
 
 // expectHooks plays each row in a sandbox of its own.
@@ -100,9 +100,9 @@ func TestHook(t *testing.T) {
 func TestHookQuestion(t *testing.T) {
 	t.Parallel()
 	expectHooks(t, []hookRow{
-		{name: "question_asked_before", event: "PostToolUse", members: asked, files: []string{logPath}, silent: true},
+		{name: "question_asked_before", event: "PostToolUse", members: asked, files: []string{logPath, eventPath}, silent: true},
 		{name: "other_tool", event: "PreToolUse", members: `"tool_name":"Bash","tool_input":{}`,
-			files: []string{logPath}, silent: true},
+			files: []string{logPath, eventPath}, silent: true},
 	})
 }
 
@@ -113,10 +113,10 @@ func TestHookLeavesAlone(t *testing.T) {
 		{name: "prompt_recorded", event: "UserPromptSubmit", members: `"prompt":"SECRET PROMPT"`,
 			state: stateText(testSession, 10, ""), files: unreviewed, silent: true},
 		{name: "prompt_of_claude_code", event: "UserPromptSubmit", members: `"prompt":"<task-notification>\nx"`,
-			state: stateText(testSession, 10, ""), files: []string{logPath, statePath}, silent: true},
-		{name: "subagent", event: "Stop", members: `"agent_id":"a1"`, files: []string{logPath}, silent: true},
-		{name: "subagent_stop", event: "SubagentStop", files: []string{logPath}, silent: true},
-		{name: "unknown_event", event: "SessionEnd", files: []string{logPath}, silent: true},
+			state: stateText(testSession, 10, ""), files: []string{logPath, eventPath, statePath}, silent: true},
+		{name: "subagent", event: "Stop", members: `"agent_id":"a1"`, files: []string{logPath, eventPath}, silent: true},
+		{name: "subagent_stop", event: "SubagentStop", files: []string{logPath, eventPath}, silent: true},
+		{name: "unknown_event", event: "SessionEnd", files: []string{logPath, eventPath}, silent: true},
 
 		{name: "supervised_by_variable", event: "Stop", vars: "CLAUDE_PROJECT_DIR=. CCC_SUPERVISOR=1",
 			files: reviewed, stdout: blockNotYet},
@@ -138,7 +138,7 @@ func TestHookInput(t *testing.T) {
 		{name: "session_missing", stdin: `{}`, stderr: []string{"no session_id"}},
 		{name: "session_of_128",
 			stdin: `{"session_id":"` + strings.Repeat("a", 126) + `_.","hook_event_name":"SessionEnd"}`,
-			files: []string{logPath}, silent: true},
+			files: []string{logPath, eventPath}, silent: true},
 
 		{name: "unknown_flag", args: []string{"--nonsense"}, stdin: "{}",
 			stderr: []string{"nonsense", "usage:"}, code: 1},
@@ -356,7 +356,7 @@ func TestHookReviewersCall(t *testing.T) {
 	box.hook(event)
 	settings := `{"disableAllHooks":true,"permissions":{` +
 		`"ask":["CronCreate","CronDelete","EnterWorktree","ExitWorktree","Monitor","ScheduleWakeup","SendMessage",` +
-		`"Workflow","mcp__*"],"deny":["Edit(//**/*)","Edit(/` + box.work + `/**)"]},` +
+		`"Workflow","mcp__*"],"deny":["Edit(//**/*)","Edit(/` + box.work + `/**)"],"disableBypassPermissionsMode":"disable"},` +
 		`"sandbox":{"allowUnsandboxedCommands":false,"autoAllowBashIfSandboxed":false}}`
 	want := []string{
 		"--print", "--fork-session", "--resume", testSession,

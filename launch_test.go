@@ -429,7 +429,9 @@ func TestLaunchPreparesState(t *testing.T) {
 		for _, entry := range entries {
 			names = append(names, entry.Name())
 		}
-		isOfLaunch := func(name string) bool { return strings.HasPrefix(name, "trial") || strings.HasPrefix(name, "launch-") }
+		isOfLaunch := func(name string) bool {
+			return strings.HasPrefix(name, "trial") || strings.HasPrefix(name, "launch-") || strings.HasSuffix(name, "-event.json")
+		}
 		names = slices.DeleteFunc(names, isOfLaunch) // TestTrial, TestClaim
 		want := []string{"hook-invocation.log", "state.lock"}
 		if flag == "--" {

@@ -279,6 +279,8 @@ func (s *story) writeStep(did step, of *review, at time.Time) {
 		}
 	case stepRun:
 		lead, text = leadRan, ran(did)
+	case stepCheck:
+		lead, text = leadRan, did.checkInWords()+"\n"+cutLines(did.printed(), 0, outputLines)
 	}
 	if text == "" {
 		return
@@ -302,6 +304,7 @@ func (s *story) writeEnd(r *review) {
 		s.writeFact(leadBasis, oneLine(pathFrom(r.Seen.Top, r.PromptSource)))
 	}
 	s.writeFact(words{}, r.verdictBasis())
+	s.writeFact(words{}, r.judgedBy())
 	why, _, _ := strings.Cut(r.NoCopy, "\n") // ccc doctor has what fixes that
 	s.writeFact(leadNoCopy, why)
 	s.writeFact(words{}, r.withoutChange())
@@ -312,14 +315,31 @@ func (s *story) writeEnd(r *review) {
 	}
 	s.writeFact(lead, r.Feedback)
 	s.writeFact(leadReason, r.Error)
+	if s.keepsRequest(r) && (r.Verdict == verdictBlock || r.Verdict == verdictFailed) {
+		s.writeFact(leadRequest, pathFrom("", s.session.requestFile()))
+	}
 	if on.isQuestion && (isLimit || r.Verdict == verdictFailed) {
 		s.writeFact(words{}, say(on.passed))
 	}
 }
 
+// keepsRequest reports whether the kept request is that of the review: no reviewer was asked after that.
+func (s *story) keepsRequest(r *review) bool {
+	newest := r.ID
+	for _, other := range s.past.Reviews {
+		if other.Way != "" {
+			newest = other.ID
+		}
+	}
+	return r.Way != "" && (newest == r.ID || s.past.review(r.ID) == nil)
+}
+
+// outputLines is how many lines of what a run printed are shown, from the end.
+const outputLines = 8
+
 // ran returns a command that the reviewer ran, how ccc try saw it end, and the end of its output.
 func ran(r step) string {
-	const scriptLines, outputLines = 20, 8
+	const scriptLines = 20
 	script, end := strings.TrimSpace(r.Command), " → "
 	if strings.Contains(script, "\n") {
 		script, end = cutLines(script, scriptLines/2, scriptLines/2), "\n→ "

@@ -46,6 +46,7 @@
 //	try_files_linux.go    the file system of a copy
 //	try_linux.go          its namespaces and process 1
 //	try_darwin.go         the same on macOS
+//	check.go              the project's own check, .claude/check
 //
 // Change:
 //

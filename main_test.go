@@ -352,7 +352,7 @@ func TestFirstWord(t *testing.T) {
 			t.Errorf("%s: %+v, want %q", line, got, want)
 		}
 	}
-	for line, want := range map[string]string{"version x": `version: unexpected argument "x"`, "help log x": `help: unexpected argument "x"`, "--supervisor log": `"log" is no provider`, "log --json=1": "log: invalid boolean value",
+	for line, want := range map[string]string{"version x": `version: unexpected argument "x"`, "help log x": `help: unexpected argument "x"`, "--supervisor log": `"log" goes without --supervisor: ccc log`, "log --json=1": "log: invalid boolean value",
 		"log -n": "log: flag needs an argument: -n", "in-copy": ""} {
 		got := box.run(10*time.Second, "", append([]string{"ccc"}, strings.Fields(line)...)...)
 		if got.code == 0 || got.stdout != "" || !strings.Contains(got.stderr, want) || want != "" && got.code != 2 {

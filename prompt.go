@@ -61,6 +61,7 @@ type subject struct {
 	tasks       []json.RawMessage // background tasks, as Claude Code lists them
 	crons       []json.RawMessage // scheduled wake-ups, in the same way
 	change      *judgedChange     // nil until it is taken
+	check       string            // what came of the project's own check, "" if there is none
 }
 
 // awaited is what is still to come of the work, in words: background tasks and wake-ups, a plan, or by hand
@@ -178,6 +179,9 @@ func (r reviewRequest) requestText(guideAbove bool) string {
 	}
 	if changes := r.change.changeText(); changes != "" {
 		section(say(sectionChanges, changes))
+	}
+	if check := strings.TrimSpace(r.check + "\n" + r.change.check); check != "" {
+		section(say(sectionCheck, check))
 	}
 	if r.refusal.Feedback != "" {
 		section(say(sectionLastFeedback, cutMiddle(r.refusal.Feedback, userPromptKeep)))

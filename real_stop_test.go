@@ -779,3 +779,24 @@ func TestRealClientForked(t *testing.T) {
 		tty.submits("more", "done", 2)
 	})
 }
+
+// The budget is for all reviews of a request, and what the agent itself has cost does not count. One that its budget ends is the
+// limit. 2.1.280 tells no cost of a review, and the session's first line says so.
+func TestRealClientBudget(t *testing.T) {
+	forClients(t, func() script {
+		answer, dear := replyText("an answer"), replyTool("Read", `{"file_path":"notes.txt"}`)
+		answer.out = 100000 // two dollars
+		dear.out = 100000
+		return script{
+			agent:    []apiReply{answer, answer, answer},
+			reviewer: []apiReply{replyVerdict(false, "not yet"), dear, replyVerdict(false, "too late")},
+		}
+	}, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
+		box.write(".claude/ccc.json", 0o600, `{"supervisor":{"max_budget_usd":1}}`)
+		box.run(300*time.Second, "", "ccc", "--supervisor", "-p", "do it")
+		expectEqual(t, "the verdicts", box.supervised(), []string{"do it: block limit"})
+		last := lastReview(t, box.onlyTimeline())
+		expectIs(t, "the budget that is used up", last.Budget, 1)
+		expectIs(t, "the last feedback", last.Feedback, "not yet")
+	})
+}

@@ -57,6 +57,10 @@ func (r review) redacted() review {
 		*quoted = redact(*quoted)
 	}
 	r.did.Runs = mapped(r.did.Runs, step.redacted)
+	if r.did.check != nil {
+		check := r.did.check.redacted()
+		r.did.check = &check
+	}
 	r.did.Tools, r.did.Refused = mapped(r.did.Tools, redact), mapped(r.did.Refused, redact)
 	return r
 }
@@ -189,7 +193,7 @@ func (r review) verdictBasis() string {
 	switch {
 	case r.isAnswered() && r.Rule != "":
 		return oneLine(r.Rule)
-	case !r.isAnswered(), len(r.did.Runs) > 0, r.did.Tools == nil: // not recorded
+	case !r.isAnswered(), r.isByCheck(), len(r.did.Runs) > 0, r.did.Tools == nil: // not recorded
 		return ""
 	case r.NoCopy != "" && hasCommand: // which the user's rules allowed, on the files themselves
 		return say(receiptLacksCopy, say(receiptNoCopy))
@@ -219,7 +223,15 @@ func (r review) receipt() string {
 			}
 		}
 	}
-	parts := []string{say(titleAndWord, r.reviewTitle(), oneLine(r.verdictName())), r.reviewPrice()}
+	word := oneLine(r.verdictName())
+	checked := ""
+	switch check := r.did.check; {
+	case r.isByCheck():
+		word = say(sentBackByCheck, word, check.runExitCode(), duration(check.DurationSeconds))
+	case check != nil:
+		checked = check.checkInWords()
+	}
+	parts := []string{say(titleAndWord, r.reviewTitle(), word), r.reviewPrice(), checked}
 	for i, run := range r.did.Runs {
 		if chosen[i] {
 			parts = append(parts, clip(unbroken(mainLine(run.Command)), 60)+" → "+run.runResult())
@@ -229,7 +241,8 @@ func (r review) receipt() string {
 		parts = append(parts, count(more, moreRuns))
 	}
 	unseen := clip(oneLine(r.withoutChange()), 80)
-	return joined(append(parts, r.verdictBasis(), unseen, r.withoutVerdict(), r.stillToCome())...)
+	parts = append(parts, r.verdictBasis(), unseen, r.withoutVerdict(), r.stillToCome(), r.judgedBy())
+	return joined(parts...)
 }
 
 // stillToCome is what an approval let the agent wait for, "" for nothing and for any other verdict.
@@ -257,6 +270,38 @@ func (s step) printed() string {
 		lines[i] = line[strings.LastIndexByte(line, '\r')+1:]
 	}
 	return strings.TrimSpace(strings.Join(lines, "\n"))
+}
+
+// checkInWords is what came of the project's check.
+func (s step) checkInWords() string {
+	switch {
+	case s.ExitCode == nil:
+		return say(checkNotRun, clip(oneLine(s.Error), 80))
+	case *s.ExitCode != 0:
+		return say(checkFailed, *s.ExitCode, duration(s.DurationSeconds))
+	}
+	return say(checkPassed, duration(s.DurationSeconds))
+}
+
+// told is what the reviewer is told of a run of the check.
+func (s step) told() string {
+	switch {
+	case s.ExitCode == nil && s.DurationSeconds > 0 && s.Error == say(timedOut):
+		return say(toldEnded, s.Error, duration(s.DurationSeconds))
+	case s.ExitCode == nil:
+		return say(toldNotRun, s.Error)
+	case *s.ExitCode != 0:
+		return say(toldRed, *s.ExitCode, duration(s.DurationSeconds), s.Output)
+	}
+	return say(toldPassed, duration(s.DurationSeconds), s.runResult())
+}
+
+// judgedBy names the reviewer's provider and model if these are not the session's.
+func (r review) judgedBy() string {
+	if r.Judge == "" || !r.isAnswered() {
+		return ""
+	}
+	return say(reviewedBy, r.Judge)
 }
 
 // runResult is what a run gave: its exit code, or where that is 0 the last line that it printed.

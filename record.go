@@ -218,6 +218,7 @@ func (p place) takeChange(ctx context.Context, s sessionFiles, transcript string
 		err = errors.Join(o.nameUnread(), c.compare(o))
 	}
 	c.leftOut = o.leftOut
+	c.check = o.editedCheck(c.from)
 	if err != nil { // nobody has seen what could not be compared
 		c.Tree, c.Unseen = "", oneLine(err.Error())
 	}

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -97,10 +98,16 @@ func (r *review) describe(of subject) {
 func (s *supervision) review(ctx context.Context, r review, of subject) review {
 	r.describe(of)
 	s.begin(ctx, &r)
+	s.takeChange(ctx, &r, &of)
+	if s.isSentBackByCheck(ctx, &r, &of) {
+		return s.end(r, nil)
+	}
 	call, err := s.call(ctx, &r, of)
 	if err != nil {
 		return s.end(r, err)
 	}
+	asked := []byte(call.asked(r.PromptSource))
+	s.warnLost("keeping the request", s.session.keep(s.session.requestFile(), asked))
 	path := s.session.byHandFile()
 	if on := r.occasion(); !on.isByHand { // ccc review has printed its own
 		path = s.session.outputFile()
@@ -139,6 +146,46 @@ func (s *supervision) begin(ctx context.Context, r *review) {
 	}
 }
 
+// takeChange takes the change, unless that was done, and notes in r what was seen.
+func (s *supervision) takeChange(ctx context.Context, r *review, of *subject) {
+	if of.change == nil {
+		change := s.place.takeChange(ctx, s.session, s.transcript, r.occasion().isByHand)
+		of.change = &change
+	}
+	if of.change.Unseen != "" {
+		s.log("no look at the working tree", "error", of.change.Unseen)
+	}
+	r.Seen = of.change.look
+	r.Change = of.change.listedPaths()
+	r.from = of.change.from
+	r.open = of.change.open
+}
+
+// isSentBackByCheck runs the project's own check, if there is one, before a stop or a review by hand. If it
+// fails, that is the review; but if it has failed the time before, too, the reviewer is asked all the same.
+func (s *supervision) isSentBackByCheck(ctx context.Context, r *review, of *subject) bool {
+	if r.occasion().isQuestion || checkMode(s.place.Top) == "" {
+		return false
+	}
+	most := min(tryTimeout, time.Until(r.Deadline)/2) // else no time is left for the reviewer
+	ran := runCheck(ctx, s.place.Top, tryEnv(s.dirs.env, s.config), most)
+	if ctx.Err() != nil { // nobody waits for it any more
+		return false
+	}
+	recorded := ran.recorded()
+	recorded.Review = r.ID
+	s.append(entry{Step: &recorded})
+	s.print("  · " + printable(ran.checkInWords()))
+	if ran.runExitCode() != 0 && !s.past.isRed() {
+		r.Verdict = verdictBlock
+		length := duration(ran.DurationSeconds)
+		r.Feedback = say(feedbackOfCheck, ran.runExitCode(), length, strings.TrimSpace(ran.Output))
+		return true
+	}
+	of.check = ran.told()
+	return false
+}
+
 // call returns the call of the reviewer, and completes r with what that is told. An error means that no
 // reviewer can be asked.
 func (s *supervision) call(ctx context.Context, r *review, of subject) (*reviewerCall, error) {
@@ -170,6 +217,10 @@ func (s *supervision) call(ctx context.Context, r *review, of subject) (*reviewe
 				s.lost = cmp.Or(s.lost, err)
 			}
 		}}
+	if r.Iteration > 0 && c.config.MaxBudgetUSD > 0 {
+		left := c.config.MaxBudgetUSD - s.state.SpentUSD // of what the request's reviews may cost
+		c.config.MaxBudgetUSD = math.Round(left*1e6) / 1e6
+	}
 	ofSession := s.hasSessionsProvider()
 	c.givenFile = s.session.runningFile(r.ID) + "-settings"
 	if c.given, err = givenSettings(s.dirs.env.get(settingsVariable), !ofSession); err != nil {
@@ -180,16 +231,9 @@ func (s *supervision) call(ctx context.Context, r *review, of subject) (*reviewe
 		c.betas = strings.Fields(s.dirs.env.get(betasVariable))
 	}
 	c.shares = sharesCache(s.config, of.conversation, s.past, s.launched() && ofSession, s.dirs.env)
-	if of.change == nil {
-		change := s.place.takeChange(ctx, s.session, s.transcript, r.occasion().isByHand)
-		of.change = &change
-	}
 	offer := offerCopy(ctx, c.dir, env, s.dirs.self)
 	if err := context.Cause(ctx); err != nil { // which is no reason why there is no copy, or no look
 		return nil, err
-	}
-	if of.change.Unseen != "" {
-		s.log("no look at the working tree", "error", of.change.Unseen)
 	}
 	if c.tryCommand, c.env = offer.tryCommand, env; s.place.Repository != "" {
 		c.env = setEnv(env, alternatesVariable,
@@ -208,10 +252,16 @@ func (s *supervision) call(ctx context.Context, r *review, of subject) (*reviewe
 		iteration: max(r.Iteration, 1), limit: max(r.Limit, 1), // if it counts for no limit, 1/1
 		seconds: int(time.Until(r.Deadline).Round(time.Second).Seconds())}
 	c.input = request.requestText(c.shares)
-	r.Seen, r.Change, r.from = of.change.look, of.change.listedPaths(), of.change.from
-	r.open = of.change.open
 	r.Rule = offer.rule
 	r.NoCopy, r.Model, r.Way = offer.noCopy, cmp.Or(c.config.Model, lookupEnv(env, "ANTHROPIC_MODEL")), "own"
+	switch {
+	case !ofSession && r.Model != "":
+		r.Judge = s.config.Supervisor.Provider + " (" + r.Model + ")"
+	case !ofSession:
+		r.Judge = s.config.Supervisor.Provider
+	case of.model != "" && r.Model != of.model:
+		r.Judge = r.Model
+	}
 	if c.shares { // no flag may change the system prompt then
 		r.Way, c.input = "cache", c.prompt+"\n\n"+say(verdictForm)+"\n\n"+c.input
 	}
@@ -255,6 +305,10 @@ func (s *supervision) end(r review, err error) review {
 	switch {
 	case errors.Is(err, errUserEnded), errors.Is(err, errSwitchedOff):
 		r.Verdict, r.Error, r.Feedback = verdictCancelled, err.Error(), ""
+	case errors.Is(err, errOverBudget) && r.Iteration > 0:
+		r.Verdict = verdictLimit
+		r.Budget = s.config.Supervisor.MaxBudgetUSD
+		r.Error = err.Error()
 	case err != nil:
 		r.Verdict, r.Error, r.Feedback = verdictFailed, err.Error(), ""
 	case r.Verdict == verdictBlock: // a reviewer may refuse without a word
@@ -263,9 +317,19 @@ func (s *supervision) end(r review, err error) review {
 	if errors.Is(err, errSwitchedOff) {
 		r.Cause = causeOff
 	}
+	if r.Verdict == verdictLimit && on.isStop {
+		r.Feedback = s.past.refusal().Feedback
+	}
 	// What is still to come wakes the agent without a prompt: its reviews are counted on.
-	if on.isStop && r.Verdict == verdictAllow && !r.Waiting {
-		s.warnLost("beginning the count anew", s.update(func(state *sessionState) { state.Count = 0 }))
+	isEnd := on.isStop && r.Verdict == verdictAllow && !r.Waiting
+	isCounted := r.Iteration > 0 && !on.isByHand && r.CostUSD > 0
+	if isEnd || isCounted {
+		s.warnLost("counting the review", s.update(func(state *sessionState) {
+			state.SpentUSD += r.CostUSD
+			if isEnd {
+				state.beginCount()
+			}
+		}))
 	}
 	r.Ended = now()
 	switch {

@@ -691,7 +691,7 @@ func TestHookDecision(t *testing.T) {
 		{eventPreToolUse, verdictBlock, deny,
 			"审查者（不是你）回答了 Agent 的提问：\\n\\n它的回答：words\\n提问审查 1/10：退回"},
 		{eventPreToolUse, verdictAllow, allow, "提问审查 1/10：通过\\n审查者给你的留言：words"},
-		{eventPreToolUse, verdictLimit, allow, "这项要求的 10 次审查已用完，这个提问没有审查。"},
+		{eventPreToolUse, verdictLimit, strings.Replace(allow, "words", "这项要求的审查次数已用完（10 次）", 1), "这项要求的 10 次审查已用完，这个提问没有审查。"},
 		{eventPreToolUse, verdictFailed, "null", "这个提问的审查未完成，直接交给了你。\\n原因：why"},
 		{eventPreToolUse, verdictCancelled, "null", ""},
 	} {
@@ -999,6 +999,7 @@ func TestHookPlanned(t *testing.T) {
 		of, r := subject{}, newReview(eventStop)
 		of.version, of.model, of.dirs = "2.1.330", test.id, []string{at("typed"), at("added")}
 		h.begin(ctx, &r)
+		h.takeChange(ctx, &r, &of)
 		plan, err := h.call(ctx, &r, of)
 		check(t, err)
 		h.release()

@@ -226,6 +226,17 @@ func (c *reviewerCall) flags() (flags [][]string) {
 // reviewersPermissions is the reviewer's permission mode: what no rule allows is refused.
 const reviewersPermissions = "dontAsk"
 
+// asked is the call as it is kept: in a comment the instructions' source and the flags, in which it takes the
+// place of their text; after that the request as the reviewer gets it.
+func (c *reviewerCall) asked(source string) string {
+	flags := slices.Concat(c.flags()...)
+	if at := slices.Index(flags, c.prompt); at >= 0 {
+		flags[at] = source
+	}
+	quoted := strings.Join(mapped(flags, shellQuote), " ")
+	return fmt.Sprintf("<!-- %s\nclaude %s\n-->\n%s", source, quoted, c.input)
+}
+
 // noReason matches what Claude Code writes to stderr of a model that it does not know: a notice (2.1.280,
 // 2.1.332), and a sentence.
 var noReason = lazyRegexp(`(?m)^(\[claude-code:|.*doesn't recognize the model).*$`)
@@ -265,6 +276,16 @@ func (c *reviewerCall) start(ctx context.Context, note func(step)) (
 	// From here on nothing else uses stream and complaints.
 	stream.close()
 	return stream, oneLine(noReason().ReplaceAllString(complaints.end(), "")), err
+}
+
+// tellsCost is the first version of Claude Code that tells what a review alone has cost (2.1.332; not 2.1.280).
+const tellsCost = "2.1.329"
+
+// budgetFails reports whether the budget of a request does not hold: Claude Code tells no cost, as it knows no
+// price of a provider's models, or is too old.
+func (c *configuration) budgetFails(env environ, version string) bool {
+	hasProvider := c.Supervisor.Provider != "" || env.get(providerVariable) != ""
+	return c.Supervisor.MaxBudgetUSD > 0 && (hasProvider || olderThan(version, tellsCost))
 }
 
 // olderThan reports whether a version is older than another. 2.1.331-dev.7 counts as 2.1.331, an unknown

@@ -24,6 +24,7 @@ import (
 type sessionState struct {
 	SessionID  string    `json:"session_id"`
 	Count      int       `json:"count"`                 // reviews since the last prompt, or end of a stop
+	SpentUSD   float64   `json:"spent_usd,omitempty"`   // what these reviews have cost
 	PutOffFor  []string  `json:"put_off_for,omitempty"` // the subagents that worked at the last stop
 	Enabled    mode      `json:"enabled,omitempty"`     // by its last switch or launch, "" before one
 	SwitchedAt time.Time `json:"switched_at,omitzero"`  // the time of that
@@ -126,6 +127,22 @@ func (s sessionFiles) rewrite(change func(*sessionState)) error {
 	}
 	change(&state)
 	return errors.Join(err, replaceFile(path, append(encodeJSON(state), '\n'), false))
+}
+
+// keep replaces a file of the session's, under the lock.
+func (s sessionFiles) keep(path string, text []byte) error {
+	unlock, err := lockFile(s.dir.lockFile())
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	return replaceFile(path, text, false)
+}
+
+// beginCount begins to count reviews and their cost anew.
+func (s *sessionState) beginCount() {
+	s.Count = 0
+	s.SpentUSD = 0
 }
 
 // noteLaunch switches the session on as of a supervised launch, unless it was switched since.

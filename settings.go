@@ -252,7 +252,10 @@ func planSettings(d dirs, c *configuration) (e *settingsEditor, added []string, 
 // lacking is the error that settings.json, at path, lacks something of ccc's and can't be replaced. why is the
 // error of that, with a path.
 func lacking(path string, why error) error {
-	reason := errors.Unwrap(why)
+	reason := why
+	if inner := errors.Unwrap(why); inner != nil { // without the path
+		reason = inner
+	}
 	if errors.Is(reason, syscall.EBUSY) {
 		reason = fmt.Errorf("%w (it is a mount of its own)", reason)
 	}

@@ -44,7 +44,7 @@ func (d stateDir) newestLaunch() string {
 
 // noteLaunch makes the launch with that token the newest.
 func (d stateDir) noteLaunch(token string) error {
-	return os.WriteFile(d.file(newestLaunchName), []byte(token), 0o600)
+	return replaceFile(d.file(newestLaunchName), []byte(token), false)
 }
 
 const newestLaunchName = "launch-newest"
@@ -55,6 +55,11 @@ func (s sessionFiles) outputFile() string        { return s.file("-output.jsonl"
 func (s sessionFiles) byHandFile() string        { return s.file("-review.jsonl") }
 func (s sessionFiles) feedbackFile() string      { return s.file("-feedback.txt") }
 func (s sessionFiles) timelineFile() string      { return s.file("-events.jsonl") }
+func (s sessionFiles) requestFile() string       { return s.file("-request.md") }
+func (s sessionFiles) eventFile() string         { return s.file(eventSuffix) }
+
+// eventSuffix ends the name of a file that is no state, though it ends like one.
+const eventSuffix = "-event.json"
 
 // runningFile is the path of the file whose lock a review holds while it runs.
 func (s sessionFiles) runningFile(review string) string {
@@ -115,7 +120,8 @@ func openOutput(path string) (*os.File, error) {
 // ownFiles are the patterns of ccc's files: of a session, of none, of a working tree, and what was left of a
 // replacement.
 var ownFiles = []string{"supervisor-[A-Za-z0-9]*.json", "supervisor-*.json.bad", "supervisor-*.jsonl",
-	"supervisor-*.jsonl.1", "supervisor-*-feedback.txt", "hook-invocation.log*", "state.lock", "trial",
+	"supervisor-*.jsonl.1", "supervisor-*-feedback.txt", "supervisor-*-request.md",
+	"hook-invocation.log*", "state.lock", "trial",
 	"trial-*", "launch-*", "running-*", "tree-*", ".*-*.ccc-tmp"}
 
 // validSession reports whether id may become part of a file name and an argument:
@@ -138,6 +144,7 @@ func (d stateDir) sessions() (ids []string, err error) {
 			id, isState = strings.CutSuffix(name, "-events.jsonl")
 		}
 		info, err := os.Stat(path)
+		isState = isState && !strings.HasSuffix(name, eventSuffix)
 		if isSession && isState && validSession(id) && err == nil && info.ModTime().After(written[id]) {
 			written[id] = info.ModTime()
 		}

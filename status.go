@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"slices"
 	"strings"
 	"time"
 )
@@ -39,6 +40,7 @@ func showStatus(c *invocation, d dirs) error {
 		s.writeBlock("", say(noSessionYet, pathFrom("", d.here)))
 	default:
 		showTable(s, sessions)
+		fmt.Fprintf(s, "\n%s\n", sumUp(sessions))
 	}
 	if !c.has("--json") {
 		fmt.Fprint(os.Stderr, config.englishOffer(d))
@@ -57,8 +59,13 @@ type summary struct {
 	Verdict   verdict    `json:"verdict"`         // of its last review, or reviewing while one runs
 	Observed  bool       `json:"observed"`        // that review sends nobody back
 	VerdictAt *time.Time `json:"verdict_at"`      // when it was given, or that review began; null: none was
+	Judge     string     `json:"judge"`           // who judged, if not the session's provider and model
 	Doing     string     `json:"doing,omitempty"` // the last tool call of the review that runs
 	Reviews   int        `json:"reviews"`         // of the session in all, failed and cancelled ones too
+	SentBack  int        `json:"sent_back"`       // stops that were sent back
+	ActedOn   int        `json:"acted_on"`        // of these: a file had changed at the session's next stop
+	Approved  int        `json:"approved"`        // stops that were approved
+	Unjudged  int        `json:"not_reviewed"`    // stops whose review failed or was cancelled
 	Failed    int        `json:"failed_reviews"`  // those that failed
 	CostUSD   float64    `json:"cost_usd"`        // of all, in US dollars, as Claude Code reckons them
 	Tokens    tokens     `json:"tokens"`          // of all
@@ -81,7 +88,8 @@ func summarize(known sessionFiles, config *configuration) summary {
 	if h.updated.After(s.UpdatedAt) {
 		s.UpdatedAt = h.updated
 	}
-	for _, r := range h.Reviews {
+	for i, r := range h.Reviews {
+		s.countStop(r, h.Reviews[i+1:])
 		s.CostUSD += r.CostUSD
 		if r.Tokens != nil {
 			s.Tokens.add(*r.Tokens)
@@ -102,6 +110,7 @@ func summarize(known sessionFiles, config *configuration) summary {
 	if last := h.result(); last != nil {
 		at := last.lastTime()
 		s.Verdict, s.Observed, s.VerdictAt, s.result = last.Verdict, last.Observed, &at, last.result()
+		s.Judge = last.Judge
 		if s.Verdict == verdictReviewing {
 			s.Doing = doing(redact(last.did.current))
 		}
@@ -110,6 +119,50 @@ func summarize(known sessionFiles, config *configuration) summary {
 		s.result = say(awaitsSubagents)
 	}
 	return s
+}
+
+// countStop adds a stop to the numbers, if r is the review of one. What comes after it tells whether the agent
+// has acted on a refusal: at its next stop the working tree was another one.
+func (s *summary) countStop(r review, later []review) {
+	switch {
+	case !r.occasion().isStop:
+	case r.Verdict == verdictAllow:
+		s.Approved++
+	case r.Verdict == verdictFailed, r.Verdict == verdictCancelled:
+		s.Unjudged++
+	case r.Verdict == verdictBlock && !r.Observed:
+		s.SentBack++
+		next := slices.IndexFunc(later, func(r review) bool { return r.occasion().isStop })
+		isSeen := next >= 0 && r.Seen.Tree != "" && later[next].Seen.Tree != ""
+		if isSeen && later[next].Seen.Tree != r.Seen.Tree {
+			s.ActedOn++
+		}
+	}
+}
+
+// sumUp is what all these sessions have, on one line. Of less than five refusals it tells no share.
+func sumUp(sessions []summary) string {
+	var all summary
+	for _, s := range sessions {
+		all.Reviews += s.Reviews
+		all.SentBack += s.SentBack
+		all.ActedOn += s.ActedOn
+		all.Approved += s.Approved
+		all.Unjudged += s.Unjudged
+		all.CostUSD += s.CostUSD
+	}
+	some := func(n int, what words) string {
+		if n == 0 {
+			return ""
+		}
+		return say(what, n)
+	}
+	sentBack := some(all.SentBack, sumSentBack)
+	if all.SentBack >= 5 {
+		sentBack = say(sumActedOn, all.SentBack, all.ActedOn)
+	}
+	return joined(say(sumReviews, count(all.Reviews, reviews)), sentBack, some(all.Approved, sumApproved),
+		some(all.Unjudged, sumUnjudged), dollars(all.CostUSD))
 }
 
 // shortID is the beginning of an id, which names it nearly always.

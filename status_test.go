@@ -92,7 +92,7 @@ func TestStatusJSON(t *testing.T) {
 	want := map[string]any{
 		"session_id": "0b6c3a52-51c8-4c5e-9a35-1f7d7c2e9f10", "project": "/home/you/项目/商城", "request": "x",
 		"mode": "on", "observed": false, "count": 3.0, "max_iterations": 20.0,
-		"verdict": "allow", "reviews": 3.0, "failed_reviews": 1.0, "cost_usd": 0.3,
+		"verdict": "allow", "judge": "", "sent_back": 1.0, "acted_on": 0.0, "approved": 1.0, "not_reviewed": 1.0, "reviews": 3.0, "failed_reviews": 1.0, "cost_usd": 0.3,
 		"tokens": map[string]any{"input_tokens": 0.0, "cache_read_input_tokens": 0.0,
 			"cache_creation_input_tokens": 0.0, "output_tokens": 0.0},
 	}
@@ -214,7 +214,7 @@ func TestStatusReviewing(t *testing.T) {
 	box.timelineOf(testSession, records...)
 	expect := func(doing string) {
 		t.Helper()
-		row := `(?s)^Session .*\n.*  2/10     reviewing 2/10 · \d\ds  -     /.*  mend it all\n$`
+		row := `(?s)^Session .*\n.*  2/10     reviewing 2/10 · \d\ds  -     /.*  mend it all\n\n1 review · 1 sent back\n$`
 		if got := box.ccc("status"); !regexp.MustCompile(row).MatchString(got) {
 			t.Errorf("status %s, want %s", got, row)
 		}
@@ -254,7 +254,7 @@ func TestStatusMany(t *testing.T) {
 		box.vars = append(box.vars, fmt.Sprintf("COLUMNS=%d", columns))
 		got := box.ccc("status")
 		expectWidth(t, got, columns)
-		expectCounts(t, fmt.Sprintf("status in %d columns", columns), got, map[string]int{"  task ": statusRows, "\n": statusRows + 1})
+		expectCounts(t, fmt.Sprintf("status in %d columns", columns), got, map[string]int{"  task ": statusRows, "\n": statusRows + 3})
 	}
 	box.write(".claude/ccc/supervisor-session00.json", 0o600, stateText("session00", 1, stateOff))
 	for _, columns := range []int{24, 50} { // too narrow for it: the terminal breaks the lines, and only paths are cut

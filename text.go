@@ -123,6 +123,9 @@ var (
 	introducedWork = words{"\n只说话、没动手的回合不审查", "\nTurns of words alone need no review."}
 	introducedLog  = words{"\n实时查看：ccc log -f\n切换：/supervisor off（关闭）、on（打开）、observe（旁观）",
 		"\nTo watch: ccc log -f. To switch: /supervisor off, on, observe."}
+	introducedNoBudget  = words{"\n预算不起作用：没有谁报出审查的花费", "\nThe budget does not hold: nobody tells what a review costs."}
+	introducedIdleCheck = words{"\n.claude/check 不可执行，所以不会运行：chmod +x .claude/check",
+		"\n.claude/check is not executable, so it does not run: chmod +x .claude/check"}
 	// cause, advice
 	reviewFailed = words{"这次审查未完成，Agent 的工作未经检查。\n原因：%s\n%s",
 		"There was no review, so nobody checked the agent's work. Cause: %s\n%s"}
@@ -162,6 +165,12 @@ var (
 	// count of reviews
 	limitReached = words{"这项要求的审查次数已用完（%s）",
 		"The limit of %s is reached; there are no more for this request"}
+	budgetUsed = words{"这项要求的 $%.2f 预算已用完", "The budget of $%.2f for this request is used up"}
+	budgetStop = words{"这项要求的 $%.2f 预算已用完，这次停下没有再审。\n你再发消息会重新计数。",
+		"The budget of $%.2f for this request is used up: this stop had no review. Your next prompt gives a " +
+			"new one."}
+	budgetQuestion = words{"这项要求的 $%.2f 预算已用完，这个提问没有审查。",
+		"The budget of $%.2f for this request is used up: this question had no review."}
 	limitQuestion = words{"这项要求的 %s审查已用完，这个提问没有审查。",
 		"The limit of %s is reached: this question had none."}
 	limitStop = words{"这项要求的 %s审查已用完，这次停下没有再审。\n你再发消息会重新计数。",
@@ -208,6 +217,7 @@ var (
 	errSwitchedOff = errText{"审查期间监督被关闭", "supervision was switched off during the review"}
 	errUserEnded   = errText{"按了 Esc 或 Ctrl-C，Claude Code 退出了，或者 ccc 被强行结束",
 		"Esc or Ctrl-C was pressed, Claude Code exited, or ccc was killed"}
+	errOverBudget    = errText{"预算已用完", "its budget is used up"}
 	errNoResult      = errText{"审查者没有给出结果就结束了", "the reviewer ended without a result"}
 	errNoCount       = errText{"计数无法保存，只审查第一次停下", "without a count only the first stop is reviewed"}
 	errNoVerdict     = errText{"审查者没有给出判定", "the reviewer gave no verdict"}
@@ -262,6 +272,11 @@ var (
 var (
 	noSessionYet = words{"%s 里还没有受监督的会话\n要开始：ccc --supervisor", // a directory
 		"No session has been supervised in %s yet\nTo start one: ccc --supervisor"}
+	sumReviews  = words{"共审查 %s", "%s"}
+	sumSentBack = words{"退回 %d 次", "%d sent back"}
+	sumActedOn  = words{"退回 %d 次，其中 %d 次之后有改动", "%d sent back, %d of them acted on"}
+	sumApproved = words{"通过 %d 次", "%d approved"}
+	sumUnjudged = words{"%d 次未完成", "%d not reviewed"}
 	statusHeads = [...]words{
 		{"会话", "Session"}, {"审查", "Reviews"}, {"结果", "Result"},
 		{"花费", "Cost"}, {"项目", "Project"}, {"要求", "Request"},
@@ -306,8 +321,15 @@ var (
 	questionPassed = words{"没有审查，问题直接交给用户", "The question went to the user without a review"}
 	linesCounted   = words{"行", "line"}
 	// The errors of ccc try that a run may end with.
-	timedOut       = words{"到了时限，已结束", "ended at the timeout"}
-	runWithoutCopy = words{"建不了副本：%s", "no copy can be made: %s"}
+	timedOut        = words{"到了时限，已结束", "ended at the timeout"}
+	sentBackByCheck = words{"被 .claude/check %[1]s（退出码 %[2]d，%[3]s）", "%s by .claude/check (exit code %d, %s)"}
+	checkPassed     = words{".claude/check 通过（%s）", ".claude/check passed (%s)"}
+	checkFailed     = words{".claude/check 没有通过（退出码 %d，%s）", ".claude/check failed (exit code %d, %s)"}
+	checkNotRun     = words{"没有运行 .claude/check：%s", ".claude/check was not run: %s"}
+	checkNotStarted = words{"启动不了（退出码 %d）", "it can't be started (exit code %d)"}
+	checkNoAccess   = words{"它不可执行", "it is not executable"}
+	reviewedBy      = words{"由 %s 审查", "reviewed by %s"}
+	runWithoutCopy  = words{"建不了副本：%s", "no copy can be made: %s"}
 	// The first column of the facts of a review.
 	leadFormat   = words{"%s：", "%-9s"}
 	leadAsked    = words{"用户", "user"}
@@ -319,6 +341,7 @@ var (
 	leadRefused  = words{"被拒绝", "refused"}
 	leadFeedback = words{"反馈", "feedback"}
 	leadReason   = words{"原因", "reason"}
+	leadRequest  = words{"审查请求", "request"}
 	leadForUser  = words{"留言", "for you"}
 )
 

@@ -64,6 +64,7 @@ type review struct {
 	Deadline    time.Time `json:"deadline,omitzero"`        // of its time: decides where locks can't tell
 	Request     string    `json:"request,omitempty"`        // the newest that the reviewer gets, cut
 	LastMessage string    `json:"last_message,omitempty"`   // the agent's, cut
+	Budget      float64   `json:"budget_usd,omitempty"`     // of limit: what the request could cost is used up
 	Question    string    `json:"question,omitempty"`       // a line for each, and "- " for an option
 	Waiting     bool      `json:"waiting,omitempty"`        // an approval ends no request: more was to come
 	Awaited     string    `json:"awaited,omitempty"`        // what was to come, in words
@@ -72,6 +73,7 @@ type review struct {
 	PromptSource string    `json:"prompt_source,omitempty"` // path of the instructions, or built-in
 	Provider     string    `json:"provider,omitempty"`      // the reviewer's
 	Model        string    `json:"model,omitempty"`         // the reviewer's
+	Judge        string    `json:"judge,omitempty"`         // its provider and model, if not the session's
 	Way          string    `json:"way,omitempty"`           // with the agent's "cache", or its "own" prompt
 	NoCopy       string    `json:"no_copy,omitempty"`       // why no copy could be made
 	Rule         string    `json:"rule,omitempty"`          // of the user's: it kept the reviewer from running anything
@@ -92,8 +94,9 @@ type review struct {
 func (r review) addition() review {
 	seen := r.Seen
 	seen.tree = tree{}
-	return review{ID: r.ID, PromptSource: r.PromptSource, Model: r.Model, Way: r.Way, NoCopy: r.NoCopy,
-		Rule: r.Rule, Seen: seen, Change: r.Change, Ended: r.Ended, Observed: r.Observed, outcome: r.outcome}
+	return review{ID: r.ID, PromptSource: r.PromptSource, Model: r.Model, Judge: r.Judge, Way: r.Way,
+		NoCopy: r.NoCopy, Rule: r.Rule, Seen: seen, Change: r.Change, Ended: r.Ended, Observed: r.Observed,
+		outcome: r.outcome}
 }
 
 // A verdict is what became of a stop, of a question or of a review by hand.
@@ -170,6 +173,7 @@ type begin struct {
 	Commit string    `json:"commit,omitempty"` // the commit checked out; none before the first
 	Branch string    `json:"branch,omitempty"` // as git names it in full; none where none is checked out
 	Time   time.Time `json:"time,omitzero"`    // of the look; zero is before all others
+	Check  string    `json:"check,omitempty"`  // the mode and git's id of .claude/check
 }
 
 // A step is what the reviewer of a review did.
@@ -193,6 +197,7 @@ const (
 	stepError   = "error"   // the call, which was recorded before, failed, and was no command
 	stepWords   = "words"   // the reviewer said something
 	stepRun     = "run"     // ccc try ran a command
+	stepCheck   = "check"   // .claude/check: as run, but no exit code if it was ended or not run
 )
 
 // steps are what the reviewer of a review did, as lists.
@@ -200,6 +205,7 @@ type steps struct {
 	Tools   []string `json:"tools"`   // calls that were neither refused nor errors, as in step.Tool
 	Runs    []step   `json:"runs"`    // what ccc try ran
 	Refused []string `json:"refused"` // calls that Claude Code refused
+	check   *step    // the project's own check
 	current string   // its last call, "" where that came to nothing
 }
 
@@ -367,6 +373,8 @@ func (d *steps) add(next step) {
 		}
 	case stepRun:
 		d.Runs = append(d.Runs, next)
+	case stepCheck:
+		d.check = &next
 	}
 }
 
@@ -458,6 +466,26 @@ func (h *history) withoutVerdict() (row int) {
 		}
 	}
 	return row
+}
+
+// isRed reports whether the project's check failed.
+func (d steps) isRed() bool {
+	return d.check != nil && d.check.ExitCode != nil && *d.check.ExitCode != 0
+}
+
+// isByCheck reports whether the project's check sent the agent back, and no reviewer was asked.
+func (r review) isByCheck() bool { return r.did.isRed() && r.Verdict == verdictBlock && r.Way == "" }
+
+// isRed reports whether the project's check failed when it ran last since the user's last prompt, and nobody
+// has approved since.
+func (h *history) isRed() (isRed bool) {
+	for _, r := range h.sincePrompt() {
+		if r.did.check != nil && r.did.check.ExitCode != nil {
+			isRed = r.did.isRed()
+		}
+		isRed = isRed && !r.approves()
+	}
+	return isRed
 }
 
 // occasion returns what r is a review of.

@@ -110,13 +110,25 @@ func recordRun(ran step, env environ) {
 	if review == "" {
 		return
 	}
-	ran.Review, ran.Command, ran.Error = review, redact(ran.Command), redact(ran.Error)
-	printed := redact(ran.Output)
-	ran.Output = strings.ToValidUTF8(printed[max(0, len(printed)-2000):], "")
+	ran = ran.recorded()
+	ran.Review = review
 	dir, id := filepath.Split(filepath.Clean(session))
 	if err := stateDir(dir).session(id).append(entry{Step: &ran}); err != nil {
 		fmt.Fprintln(os.Stderr, "ccc: try: recording the run:", printable(redact(err.Error())))
 	}
+}
+
+// recorded is the run as a timeline has it: redacted, with the end of its output.
+func (s step) recorded() step {
+	s.Command = redact(s.Command)
+	s.Error = redact(s.Error)
+	s.Output = outputKept(redact(s.Output))
+	return s
+}
+
+// outputKept is the end of what a run printed: 2,000 bytes.
+func outputKept(printed string) string {
+	return strings.ToValidUTF8(printed[max(0, len(printed)-2000):], "")
 }
 
 // noCopyMade begins the error of ccc try that no copy can be made.

@@ -56,6 +56,8 @@ func (r *resultLine) judge() (decided verdict, feedback string, err error) {
 	switch {
 	case r.malformed != nil:
 		return "", "", errors.New(say(malformedResult, r.malformed.Error()))
+	case r.Subtype == "error_max_budget_usd": // --max-budget-usd has ended it (2.1.280, 2.1.332)
+		return "", "", errOverBudget
 	case r.IsError || kind != "":
 		var faults []string
 		_ = json.Unmarshal(r.Errors, &faults)
