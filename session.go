@@ -129,14 +129,17 @@ func (s sessionFiles) rewrite(change func(*sessionState)) error {
 	return errors.Join(err, replaceFile(path, append(encodeJSON(state), '\n'), false))
 }
 
-// keep replaces a file of the session's, under the lock.
+// keep replaces a file of the session's as a whole. It waits for no lock: of two at once the last one stays.
 func (s sessionFiles) keep(path string, text []byte) error {
-	unlock, err := lockFile(s.dir.lockFile())
+	file, err := os.CreateTemp(string(s.dir), ".kept-*.ccc-tmp")
 	if err != nil {
 		return err
 	}
-	defer unlock()
-	return replaceFile(path, text, false)
+	_, err = file.Write(text)
+	if err = errors.Join(err, file.Close()); err != nil {
+		return errors.Join(err, os.Remove(file.Name()))
+	}
+	return os.Rename(file.Name(), path)
 }
 
 // beginCount begins to count reviews and their cost anew.
