@@ -138,7 +138,7 @@ func TestLogFollow(t *testing.T) {
 	await(t, output, begun)
 	late, endLate := follow(t, box, "-f", testSession)
 	raw, endRaw := follow(t, box, "-f", "--json", testSession)
-	await(t, late, "反馈：first\n\n")
+	await(t, late, "反馈：first\n")
 	await(t, late, begun)
 	await(t, raw, `"feedback":"first"`)
 	if got := box.run(10*time.Second, "", "ccc", "verdict"); got.code != 3 || got.stdout != "reviewing\n" || strings.Contains(output()+late()+raw(), "not yet") {
