@@ -138,7 +138,7 @@ func TestHookInput(t *testing.T) {
 		{name: "session_missing", stdin: `{}`, stderr: []string{"no session_id"}},
 		{name: "session_of_128",
 			stdin: `{"session_id":"` + strings.Repeat("a", 126) + `_.","hook_event_name":"SessionEnd"}`,
-			files: []string{logPath, eventPath}, silent: true},
+			files: []string{logPath, strings.Replace(eventPath, testSession, strings.Repeat("a", 126)+"_.", 1)}, silent: true},
 
 		{name: "unknown_flag", args: []string{"--nonsense"}, stdin: "{}",
 			stderr: []string{"nonsense", "usage:"}, code: 1},

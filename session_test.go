@@ -151,7 +151,7 @@ func TestNested(t *testing.T) {
 			if name == "started_again" {
 				sessions = 2
 			}
-			if strings.Count(withoutReceipts(got.stdout), want) != sessions || strings.Count(got.stdout, "本会话受监督") != sessions || strings.Count(withoutReceipts(got.stdout), "\n") != 6*sessions {
+			if strings.Count(withoutReceipts(got.stdout), want) != sessions || strings.Count(got.stdout, "本会话受监督") != sessions || strings.Count(withoutReceipts(got.stdout), "\n") != 7*sessions {
 				t.Errorf("%+v", got)
 			}
 			expectIs(t, "the answers of the nested ones", box.read("../fake/nested")+box.read("../fake/nested-ccc"), "Done.\nDone.\n")
