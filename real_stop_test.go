@@ -408,7 +408,7 @@ func (box *sandbox) loggedPrompts() (prompts []string) {
 }
 
 // An agent that its own background tasks wake stays bounded: turns that Claude Code begins so share the reviews of the user's prompt,
-// failed ones too. Behind an approval and behind a prompt they are counted anew.
+// failed ones too. Behind a prompt they are counted anew; not behind an approval beside a task that is still to end.
 func TestRealClientTicks(t *testing.T) {
 	forClients(t, nil, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
 		var started atomic.Int32
@@ -435,11 +435,11 @@ func TestRealClientTicks(t *testing.T) {
 		box.awaitVerdicts(4)
 		tty.prompt("start it over") // sent back, approved
 		box.awaitVerdicts(6)
-		tick(4) // sent back twice, then let go
-		box.awaitVerdicts(9)
+		tick(4) // let go
+		box.awaitVerdicts(7)
 		tick(5) // let go
-		box.awaitVerdicts(10)
-		want := []verdict{verdictFailed, verdictBlock, verdictLimit, verdictLimit, verdictBlock, verdictAllow, verdictBlock, verdictBlock,
+		box.awaitVerdicts(8)
+		want := []verdict{verdictFailed, verdictBlock, verdictLimit, verdictLimit, verdictBlock, verdictAllow,
 			verdictLimit, verdictLimit}
 		expectEqual(t, "the verdicts", box.timelineVerdicts(), want)
 		expectEqual(t, "the requests", requestsOf(t, api.lastReview(t)), []string{"start it", "start it over"})

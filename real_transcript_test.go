@@ -21,7 +21,7 @@ import (
 )
 
 // A background task that runs is stopped in the fork of a review alone. What Claude Code submits when it ends
-// is no request: it is not listed, and what was asked for last stays. Behind the approval the reviews are counted anew.
+// is no request: it is not listed, and what was asked for last stays. Until it has ended the reviews are counted on.
 func TestRealClientBackgroundTask(t *testing.T) {
 	forClients(t, nil, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
 		api := box.answering(func(r apiRequest) apiReply {
@@ -50,7 +50,7 @@ func TestRealClientBackgroundTask(t *testing.T) {
 		expectIn(t, "what the agent got, else the test shows nothing,", strings.Join(api.agentsUserTexts(), "\n"), "<task-notification>")
 		request := api.lastReview(t)
 		expectEqual(t, "the requests when it has ended", listedRequests(t, request), []string{"LETGO start it", "LETGO and more"})
-		expectIn(t, "the request", request, "第 1 轮，")
+		expectIn(t, "the request", request, "第 2 轮，")
 		tty.prompt("the end")
 		box.awaitVerdicts(5)
 		expectEqual(t, "the requests behind it", listedRequests(t, api.lastReview(t)), []string{"PASSED start it", "PASSED and more", "the end"})
