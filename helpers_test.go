@@ -541,7 +541,7 @@ func (box *sandbox) setSettings(text string) {
 func (box *sandbox) launch() {
 	box.t.Helper()
 	got := box.run(60*time.Second, "", "ccc", "--supervisor")
-	if got.code != 0 || strings.Count(box.settings(), "supervisor-hook") < 4 {
+	if got.code != 0 && box.api == nil || strings.Count(box.settings(), "supervisor-hook") < 4 {
 		box.t.Fatalf("launch: %+v\n%s", got, box.settings())
 	}
 }

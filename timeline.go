@@ -95,7 +95,8 @@ func (r review) addition() review {
 	seen := r.Seen
 	seen.tree = tree{}
 	return review{ID: r.ID, PromptSource: r.PromptSource, Model: r.Model, Judge: r.Judge, Way: r.Way,
-		NoCopy: r.NoCopy, Rule: r.Rule, Seen: seen, Change: r.Change, Ended: r.Ended, Observed: r.Observed,
+		NoCopy: r.NoCopy, Rule: r.Rule, Seen: seen, Change: r.Change, Ended: r.Ended,
+		Observed: r.Observed, Budget: r.Budget,
 		outcome: r.outcome}
 }
 
