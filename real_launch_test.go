@@ -299,22 +299,6 @@ func TestRealClientBackground(t *testing.T) {
 	})
 }
 
-// movesToBackground presses the left arrow at the empty prompt, and goes back to the session, whose screen has that text, and
-// which runs below the service then.
-func (tty *terminal) movesToBackground(text string) {
-	tty.box.t.Helper()
-	tty.waitUntil("an idle client", 60*time.Second, func(screen string) bool { return strings.Contains(screen, text) })
-	tty.keys("Left")
-	tty.waitFor("moved to the background", 60*time.Second)
-	tty.waitUntil("the session's process", 60*time.Second, func(string) bool {
-		return strings.Contains(tty.box.run(30*time.Second, "", "claude", "agents", "--json").stdout, "pid")
-	})
-	tty.keys("Escape")
-	tty.waitUntil("the session", 60*time.Second, func(screen string) bool {
-		return strings.Contains(screen, text) && !strings.Contains(screen, "moved to the background")
-	})
-}
-
 // usersHook is an entry of settings that notes each start of a session in the home.
 const usersHook = `{"hooks":[{"type":"command","command":"echo start >>\"$HOME/starts\""}]}`
 
