@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -296,6 +297,23 @@ func TestRealClientBackground(t *testing.T) {
 		tty.waitFor("监督已打开", 60*time.Second)
 		tty.prompt("and more")
 		box.expectSupervised(5, "and more: allow", first)
+	})
+}
+
+// movesToBackground presses the left arrow at the empty prompt, and goes back to the session, whose screen has that text, and
+// which runs below the service then.
+func (tty *terminal) movesToBackground(text string) {
+	tty.box.t.Helper()
+	tty.waitUntil("an idle client", 60*time.Second, func(screen string) bool { return strings.Contains(screen, text) })
+	tty.keys("Left")
+	tty.waitFor("moved to the background", 60*time.Second)
+	// An idle session may have stopped there already (2.1.280): Esc starts it again.
+	tty.shows(15*time.Second, func(string) bool {
+		return strings.Contains(tty.box.run(30*time.Second, "", "claude", "agents", "--json").stdout, "pid")
+	})
+	tty.keys("Escape")
+	tty.waitUntil("the session", 60*time.Second, func(screen string) bool {
+		return strings.Contains(screen, text) && !strings.Contains(screen, "moved to the background")
 	})
 }
 
@@ -996,4 +1014,52 @@ func TestRealClientExampleProvider(t *testing.T) {
 		expectNotIn(t, "the screen", tty.screen(), "context assumed to be", "isn't recognized")
 		expectRequests(t, kimi.requests(""), "token-of-kimi", "kimi-k2.5")
 	})
+}
+
+// A supervised session goes on as such below Claude Code's background service, under another id, after the left arrow. One that
+// was switched off stays off.
+func TestRealClientMoved(t *testing.T) {
+	beside(t)
+	for name, test := range map[string]struct {
+		play func(box *sandbox, tty *terminal)
+		want []string // the sessions that ccc knows then
+	}{
+		"left": {func(box *sandbox, tty *terminal) {
+			tty.movesToBackground("for agents")
+			tty.prompt("two refused")
+			tty.waitFor("not yet", 90*time.Second)
+		}, []string{"one: allow", "two refused: block allow"}},
+		"off": {func(box *sandbox, tty *terminal) {
+			tty.prompt("/supervisor off")
+			tty.waitFor("监督已关闭", 60*time.Second)
+			tty.movesToBackground("for agents")
+			tty.prompt("two refused")
+			tty.waitUntil("a second stop", 90*time.Second, func(string) bool { return strings.Count(box.read("stops"), "stop") == 2 })
+		}, []string{":", "one: allow"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			forClients(t, nil, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
+				isRefused := atomic.Bool{}
+				box.answering(func(r apiRequest) apiReply {
+					switch {
+					case r.Kind == "review" && strings.Contains(r.request(), "refused") && !isRefused.Swap(true):
+						return replyVerdict(false, "not yet")
+					case r.Kind == "review":
+						return replyVerdict(true, "")
+					}
+					return replyText("done")
+				})
+				box.setSettings(`{"hooks":{"Stop":[{"hooks":[{"type":"command","command":"echo stop >>$HOME/stops"}]}]}}`)
+				box.endsService()
+				tty := box.start("--permission-mode", "bypassPermissions")
+				tty.prompt("one")
+				box.awaitVerdicts(1)
+				test.play(box, tty)
+				for deadline := time.Now().Add(60 * time.Second); !slices.Equal(box.supervised(), test.want) && time.Now().Before(deadline); {
+					time.Sleep(100 * time.Millisecond)
+				}
+				expectEqual(t, "the sessions that ccc knows", box.supervised(), test.want)
+			})
+		})
+	}
 }
