@@ -185,7 +185,7 @@ func TestExpectations(t *testing.T) {
 	stories, _ := filepath.Glob("testdata/stories/*")
 	for _, path := range stories {
 		for i, line := range strings.Split(readPage(t, path), "\n") {
-			if found := wanted().FindStringSubmatch(line); found != nil && found[1] != "" {
+			if found := wishPattern().FindStringSubmatch(line); found != nil && found[1] != "" {
 				unwanted = append(unwanted, expectation{token.Position{Filename: path, Line: i + 1}, found[3]})
 			} else {
 				fmt.Fprintln(known, line)

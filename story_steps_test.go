@@ -1,6 +1,6 @@
 package main
 
-// The steps of a story: each form, and how it is played.
+// The steps of a story: the pattern of each, and how it is played.
 
 import (
 	"bytes"
@@ -43,64 +43,77 @@ const (
 	ofCommand = "stdout stderr exit shown paths lines log"
 )
 
-// A storyStep is a form of a step, what can be wanted of it, and how it is played. The first word that the form finds is
-// the letter of the session a.
+// A storyStep is a kind of step: the pattern of its line, what can be wanted of it, and how it is played.
+// parts are what the pattern finds in parentheses; the first is the letter of the session a, if it has one.
 type storyStep struct {
-	form   func() *regexp.Regexp
-	prints string
-	play   func(s *storyRun, a *storySession, words []string)
+	pattern func() *regexp.Regexp
+	prints  string
+	play    func(s *storyRun, a *storySession, parts []string)
 }
 
-func form(text string) func() *regexp.Regexp { return lazyRegexp("^" + text + "$") }
+// itsReviewer is the pattern of how the reviewer of a stop or a question answers.
+const itsReviewer = `(?:; the reviewer: (.+))?`
+
+func pattern(text string) func() *regexp.Regexp { return lazyRegexp("^" + text + "$") }
 
 var storySteps = []storyStep{
-	{form(`(outside git)`), "", func(s *storyRun, _ *storySession, _ []string) {
+	{pattern(`(outside git)`), "", func(s *storyRun, _ *storySession, _ []string) {
 		check(s.t, os.RemoveAll(filepath.Join(s.work, ".git")))
 	}},
-	{form(`env (\w+=.*)`), "", func(s *storyRun, _ *storySession, words []string) { s.env = append(s.env, words[0]) }},
-	{form(`the reviewer: (.*)`), "", func(s *storyRun, _ *storySession, words []string) { s.answer("review", words[0]) }},
-	{form(`\$ (.*)`), ofCommand, func(s *storyRun, _ *storySession, words []string) {
-		s.end(s.begin(s.work, "", s.env, "sh", "-c", words[0]))
+	{pattern(`env (\w+=.*)`), "", func(s *storyRun, _ *storySession, parts []string) {
+		s.env = append(s.env, parts[0])
 	}},
-	{form(`([A-Z]) prompt: (.*)`), ofHook, (*storyRun).prompt},
-	{form(`([A-Z]) (writes|adds) (\S+): (.*)`), "", (*storyRun).writes},
-	{form(`([A-Z]) runs: (.*)`), ofCommand, func(s *storyRun, a *storySession, words []string) {
-		s.calls(a, "Bash", `{"command":`+inQuotes(words[1])+`}`)
+	{pattern(`the reviewer: (.*)`), "", func(s *storyRun, _ *storySession, parts []string) {
+		s.answer("review", parts[0])
+	}},
+	{pattern(`\$ (.*)`), ofCommand, func(s *storyRun, _ *storySession, parts []string) {
+		s.end(s.begin(s.work, "", s.env, "sh", "-c", parts[0]))
+	}},
+	{pattern(`([A-Z]) prompt: (.*)`), ofHook, (*storyRun).prompt},
+	{pattern(`([A-Z]) (writes|adds) (\S+): (.*)`), "", (*storyRun).writes},
+	{pattern(`([A-Z]) runs: (.*)`), ofCommand, func(s *storyRun, a *storySession, parts []string) {
+		s.calls(a, "Bash", `{"command":`+inQuotes(parts[1])+`}`)
 		asTool := append(slices.Clone(s.env), "CLAUDECODE=1", fmt.Sprint("CLAUDE_PID=", os.Getpid()))
-		s.end(s.begin(a.here, "", asTool, "sh", "-c", words[1]))
+		s.end(s.begin(a.here, "", asTool, "sh", "-c", parts[1]))
 	}},
-	{form(`([A-Z]) says: (.*)`), "", func(s *storyRun, a *storySession, words []string) { s.says(a, words[1]) }},
-	{form(`([A-Z]) (queues|takes back): (.*)`), "", (*storyRun).queues},
-	{form(`([A-Z]) starts: (\w+)`), ofHook, func(s *storyRun, a *storySession, words []string) {
-		s.hook(a, "", eventStart, `"source":`+inQuotes(words[1]))
+	{pattern(`([A-Z]) says: (.*)`), "", func(s *storyRun, a *storySession, parts []string) {
+		s.says(a, parts[1])
 	}},
-	{form(`([A-Z]) stops(?: while (\w+ \w+(?: and \w+ \w+)*) works?)?(?:; the reviewer: (.+))?`), ofHook, (*storyRun).stop},
-	{form(`([A-Z]) asks "(.*?)"(?:; the reviewer: (.+))?`), ofHook, func(s *storyRun, a *storySession, words []string) {
-		input := `{"questions":[{"question":` + inQuotes(words[1]) + `,"header":"Q","multiSelect":false,"options":[]}]}`
-		s.hook(a, words[2], eventPreToolUse, `"tool_name":"AskUserQuestion","tool_use_id":"q","tool_input":`+input)
+	{pattern(`([A-Z]) (queues|takes back): (.*)`), "", (*storyRun).queues},
+	{pattern(`([A-Z]) starts: (\w+)`), ofHook, func(s *storyRun, a *storySession, parts []string) {
+		s.hook(a, "", eventStart, `"source":`+inQuotes(parts[1]))
 	}},
-	{form(`([A-Z]) by hand; the reviewer: (.+)`), ofCommand, func(s *storyRun, a *storySession, words []string) {
-		s.reviewed(a, words[1], func() *storyCommand { return s.begin(a.here, "", s.env, "ccc", "review", a.id) })
+	{pattern(`([A-Z]) stops(?: while (\w+ \w+(?: and \w+ \w+)*) works?)?` + itsReviewer), ofHook,
+		(*storyRun).stop},
+	{pattern(`([A-Z]) asks "(.*?)"` + itsReviewer), ofHook, func(s *storyRun, a *storySession, parts []string) {
+		question := `{"question":` + inQuotes(parts[1]) + `,"header":"Q","multiSelect":false,"options":[]}`
+		input := `{"questions":[` + question + `]}`
+		s.hook(a, parts[2], eventPreToolUse, `"tool_name":"AskUserQuestion","tool_use_id":"q","tool_input":`+input)
 	}},
-	{form(`([A-Z])'s reviewer: (.*)`), ofHook, func(s *storyRun, a *storySession, words []string) {
-		s.answer("verdict-"+a.id, words[1])
-		s.endRunning(a, words[0], func(*exec.Cmd) { s.write("../fake/go-"+a.id, 0o600, "") })
+	{pattern(`([A-Z]) by hand` + itsReviewer), ofCommand, func(s *storyRun, a *storySession, parts []string) {
+		s.reviewed(a, parts[1], func() *storyCommand { return s.begin(a.here, "", s.env, "ccc", "review", a.id) })
 	}},
-	{form(`([A-Z]): Esc`), ofHook, func(s *storyRun, a *storySession, words []string) {
-		s.endRunning(a, words[0], func(c *exec.Cmd) { check(s.t, c.Process.Signal(syscall.SIGTERM)) })
+	{pattern(`([A-Z])'s reviewer: (.*)`), ofHook, func(s *storyRun, a *storySession, parts []string) {
+		s.answer("verdict-"+a.id, parts[1])
+		s.endRunning(a, parts[0], func(*exec.Cmd) { s.write("../fake/go-"+a.id, 0o600, "") })
 	}},
-	{form(`([A-Z]) goes to (\S+)`), "", func(s *storyRun, a *storySession, words []string) {
-		a.here = filepath.Join(s.work, words[1])
+	{pattern(`([A-Z]): Esc`), ofHook, func(s *storyRun, a *storySession, parts []string) {
+		s.endRunning(a, parts[0], func(c *exec.Cmd) { check(s.t, c.Process.Signal(syscall.SIGTERM)) })
 	}},
-	{form(`([A-Z]) is (plain|supervised)`), "", func(_ *storyRun, a *storySession, words []string) {
-		a.isPlain = words[1] == "plain"
+	{pattern(`([A-Z]) goes to (\S+)`), "", func(s *storyRun, a *storySession, parts []string) {
+		a.here = filepath.Join(s.work, parts[1])
 	}},
-	{form(`([A-Z]) is a (fork|move|background fork) of ([A-Z])`), "", (*storyRun).fork},
-	{form(`([A-Z]) is a background session`), "", func(s *storyRun, a *storySession, _ []string) { a.job = s.jobOf(a, "") }},
+	{pattern(`([A-Z]) is (plain|supervised)`), "", func(_ *storyRun, a *storySession, parts []string) {
+		a.isPlain = parts[1] == "plain"
+	}},
+	{pattern(`([A-Z]) is a (fork|move|background fork) of ([A-Z])`), "", (*storyRun).fork},
+	{pattern(`([A-Z]) is a background session`), "", func(s *storyRun, a *storySession, _ []string) {
+		a.job = s.jobOf(a, "")
+	}},
 }
 
-// prepare writes the story's files, and makes the project a repository with one commit, of an hour ago. A name that begins
-// with ~/ is one of the home's.
+// prepare writes the story's files, and makes the project a repository with one commit, of an hour ago. A
+// name that begins with ~/ is one of the home's.
 func (s *storyRun) prepare(files string) {
 	s.vars = append(s.vars, "LANG=en_US.UTF-8", "TZ=UTC", "COLUMNS=100", "GIT_TEMPLATE_DIR=")
 	s.write(".gitconfig", 0o600, "[user]\nname = u\nemail = u@example.com\n[init]\ndefaultBranch = main\n"+
@@ -153,20 +166,23 @@ func (s *storyRun) add(a *storySession, role, members, blocks string) {
 	a.said = ""
 	line := fmt.Sprintf(`{"parentUuid":%s,"uuid":%q,"timestamp":%q,"cwd":%q,"sessionId":%q,"version":"2.1.332",`+
 		`"type":%q,%s"message":{"role":%q,"model":"m-1","content":[%s]}}`+"\n",
-		parent, a.last, time.Now().UTC().Format("2006-01-02T15:04:05.000Z"), a.here, a.id, role, members, role, blocks)
+		parent, a.last, timestamp(), a.here, a.id, role, members, role, blocks)
 	check(s.t, appendFile(s.transcript(a), []byte(line)))
 }
 
-// fork makes the session one that goes on from another: a fork, one that Claude Code has moved to the background, or has
-// forked there.
-func (s *storyRun) fork(a *storySession, words []string) {
-	of := s.session(words[2])
+// timestamp is the time as a transcript has it.
+func timestamp() string { return time.Now().UTC().Format("2006-01-02T15:04:05.000Z") }
+
+// fork makes the session one that goes on from another: a fork, one that Claude Code has moved to the
+// background, or has forked there.
+func (s *storyRun) fork(a *storySession, parts []string) {
+	of := s.session(parts[2])
 	text, err := os.ReadFile(s.transcript(of))
 	check(s.t, err)
 	check(s.t, os.WriteFile(s.transcript(a), text, 0o600))
 	a.entries = of.entries
 	a.last = of.last
-	switch words[1] {
+	switch parts[1] {
 	case "move": // seen on 2.1.280 and 2.1.332, as the member of a job below
 		line := fmt.Sprintf(`{"type":"continued-in","sessionId":%q,"continuedInSessionId":%q}`+"\n", of.id, a.id)
 		check(s.t, appendFile(s.transcript(of), []byte(line)))
@@ -178,16 +194,17 @@ func (s *storyRun) fork(a *storySession, words []string) {
 
 // jobOf makes the directory of a background session, which was forked from that one, "" for none.
 func (s *storyRun) jobOf(a *storySession, parent string) (dir string) {
-	dir = filepath.Join(s.home, ".claude/jobs", a.id[:8])
-	s.write(".claude/jobs/"+a.id[:8]+"/state.json", 0o600, fmt.Sprintf(`{"sessionId":%q,"forkParentSessionId":%q}`, a.id, parent))
-	return dir
+	dir = ".claude/jobs/" + a.id[:8]
+	state := fmt.Sprintf(`{"sessionId":%q,"forkParentSessionId":%q}`, a.id, parent)
+	s.write(dir+"/state.json", 0o600, state)
+	return filepath.Join(s.home, dir)
 }
 
 // queues has the user type something that waits in Claude Code's queue, or take it back with Up.
-func (s *storyRun) queues(a *storySession, words []string) {
-	operation := map[string]string{"queues": "enqueue", "takes back": "popAll"}[words[1]]
+func (s *storyRun) queues(a *storySession, parts []string) {
+	operation := map[string]string{"queues": "enqueue", "takes back": "popAll"}[parts[1]]
 	line := fmt.Sprintf(`{"type":"queue-operation","operation":%q,"timestamp":%q,"content":%s}`+"\n",
-		operation, time.Now().UTC().Format("2006-01-02T15:04:05.000Z"), inQuotes(words[2]))
+		operation, timestamp(), inQuotes(parts[2]))
 	check(s.t, appendFile(s.transcript(a), []byte(line)))
 }
 
@@ -205,48 +222,48 @@ func (s *storyRun) calls(a *storySession, tool, input string) {
 }
 
 // prompt submits a prompt, which the agent gets unless ccc keeps it.
-func (s *storyRun) prompt(a *storySession, words []string) {
-	s.hook(a, "", eventPrompt, `"prompt":`+inQuotes(words[1]))
+func (s *storyRun) prompt(a *storySession, parts []string) {
+	s.hook(a, "", eventPrompt, `"prompt":`+inQuotes(parts[1]))
 	members := `"promptSource":"typed","origin":{"kind":"human"},`
-	if strings.HasPrefix(words[1], "<") { // Claude Code's own
+	if strings.HasPrefix(parts[1], "<") { // Claude Code's own
 		members = `"promptSource":"system",`
 	}
 	isKept := slices.ContainsFunc(s.printed["stdout"], func(line string) bool {
 		return strings.Contains(line, `"decision":"block"`)
 	})
 	if !isKept {
-		s.add(a, "user", members, `{"type":"text","text":`+inQuotes(words[1])+`}`)
+		s.add(a, "user", members, `{"type":"text","text":`+inQuotes(parts[1])+`}`)
 	}
 }
 
 // writes has the agent write a file, or add a line to it.
-func (s *storyRun) writes(a *storySession, words []string) {
-	path := filepath.Join(a.here, words[2])
+func (s *storyRun) writes(a *storySession, parts []string) {
+	path := filepath.Join(a.here, parts[2])
 	mode := os.O_TRUNC
-	if words[1] == "adds" {
+	if parts[1] == "adds" {
 		mode = os.O_APPEND
 	}
 	check(s.t, os.MkdirAll(filepath.Dir(path), 0o700))
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|mode, 0o644)
 	check(s.t, err)
-	_, err = file.WriteString(words[3] + "\n")
+	_, err = file.WriteString(parts[3] + "\n")
 	check(s.t, errors.Join(err, file.Close()))
 	s.calls(a, "Write", `{"file_path":`+inQuotes(path)+`}`)
 }
 
 // stop has the agent stop, while background tasks work: "subagent s1 and shell b1".
-func (s *storyRun) stop(a *storySession, words []string) {
+func (s *storyRun) stop(a *storySession, parts []string) {
 	if a.said == "" {
 		s.says(a, "Done.")
 	}
 	tasks := []string{}
-	for task := range strings.SplitSeq(words[1], " and ") {
+	for task := range strings.SplitSeq(parts[1], " and ") {
 		if kind, id, isTask := strings.Cut(task, " "); isTask {
 			tasks = append(tasks, fmt.Sprintf(`{"id":%q,"type":%q,"status":"running"}`, id, kind))
 		}
 	}
-	members := `"last_assistant_message":` + inQuotes(a.said) + `,"background_tasks":[` + strings.Join(tasks, ",") + `]`
-	s.hook(a, words[2], eventStop, members)
+	listed := `,"background_tasks":[` + strings.Join(tasks, ",") + `]`
+	s.hook(a, parts[2], eventStop, `"last_assistant_message":`+inQuotes(a.said)+listed)
 }
 
 // hook has ccc answer an event of the session, with a reviewer that answers so.
@@ -266,14 +283,14 @@ func (s *storyRun) hook(a *storySession, answer, event, members string) {
 	s.reviewed(a, answer, func() *storyCommand { return s.begin(a.here, input, env, "ccc", "supervisor-hook") })
 }
 
-// reviewed runs a command of ccc's with a reviewer that answers so. It wants none to be asked if that is "", and leaves it at
-// work if that is "works".
+// reviewed runs a command of ccc's with a reviewer that answers so. It wants none to be asked if that is "",
+// and leaves it at work if that is "works".
 func (s *storyRun) reviewed(a *storySession, answer string, begin func() *storyCommand) {
 	before := s.asked
 	name := fmt.Sprint("review-", s.asked+1)
 	if answer == "works" {
-		wait := `sh : >"$FAKE_CLAUDE_DIR/at-%[1]s"; until [ -f "$FAKE_CLAUDE_DIR/go-%[1]s" ]; do sleep 0.02; done; ` +
-			`rm "$FAKE_CLAUDE_DIR/at-%[1]s" "$FAKE_CLAUDE_DIR/go-%[1]s"; play verdict %[1]s` + "\n"
+		wait := `sh cd "$FAKE_CLAUDE_DIR"; : >at-%[1]s; until [ -f go-%[1]s ]; do sleep 0.02; done; ` +
+			`rm at-%[1]s go-%[1]s; cd "$OLDPWD"; play verdict %[1]s` + "\n"
 		s.write("../fake/"+name, 0o600, fmt.Sprintf(wait, a.id))
 		at := filepath.Join(s.home, "../fake/at-"+a.id)
 		check(s.t, os.RemoveAll(at)) // of a review that Esc has ended
@@ -313,11 +330,11 @@ func (s *storyRun) endRunning(a *storySession, letter string, begin func(c *exec
 
 // expectAsked wants one more reviewer than before to have been asked if there is an answer, and else none.
 func (s *storyRun) expectAsked(answer string, before int) {
-	wanted := before
+	expected := before
 	if answer != "" {
-		wanted++
+		expected++
 	}
-	if s.asked != wanted {
+	if s.asked != expected {
 		s.fault = fmt.Errorf("%d reviewers were asked: %q", s.asked-before, s.printed["stderr"])
 	}
 }
@@ -330,9 +347,9 @@ var (
 	answerForm = lazyRegexp(`^` + answerText + `(?:, ` + answerText + `)*$`)
 )
 
-// answer has the reviewer's call of that name answer so: `runs "COMMAND"` and `says "WORDS"`, with commas between them, and at
-// the end `allow`, `refuse`, `fail` or `words`, which is no verdict, each with a text in quotes, or none. What a command prints
-// goes nowhere.
+// answer has the reviewer's call of that name answer so: `runs "COMMAND"` and `says "WORDS"`, with commas
+// between them, and at the end `allow`, `refuse`, `fail` or `words`, which is no verdict, each with a text in
+// quotes, or none. What a command prints goes nowhere.
 func (s *storyRun) answer(name, text string) {
 	if !answerForm().MatchString(text) {
 		s.fault = fmt.Errorf("no reviewer answers %q", text)
@@ -348,7 +365,8 @@ func (s *storyRun) answer(name, text string) {
 		}
 		switch found[1] {
 		case "runs":
-			review = append(review, calls("Bash", `{"command":`+inQuotes(said)+`}`, "ok"), runs("exec 3>&1 >/dev/null"), runs(said), runs("exec >&3"))
+			review = append(review, calls("Bash", `{"command":`+inQuotes(said)+`}`, "ok"))
+			review = append(review, runs("exec 3>&1 >/dev/null"), runs(said), runs("exec >&3"))
 		case "says":
 			review = append(review, says(said))
 		case "allow", "refuse":
@@ -411,8 +429,8 @@ func (s *storyRun) noteLog() {
 	s.logged = len(log)
 }
 
-// noteRequests notes what reviewers were asked since it looked last: the request, and of the change the paths with git's
-// letters, and the lines of the diff.
+// noteRequests notes what reviewers were asked since it looked last: the request, and of the change the paths
+// with git's letters, and the lines of the diff.
 func (s *storyRun) noteRequests() {
 	for {
 		request := s.read(fmt.Sprintf("../fake/reviewer-%d.stdin", s.asked+1))
@@ -443,30 +461,31 @@ func inQuotes(text string) string { return string(encodeJSON(text)) }
 // A story that is wrong, or could not fail, is an error, whatever ccc does.
 func TestStoryFaults(t *testing.T) {
 	const promise = "# A promise.\n"
+	s := playStory(newFakeBox(t), "$ true\nexit: 0")
+	expectError(t, "a story without its promise", s.fault, "a story begins with its promise")
 	for text, want := range map[string]string{
-		"$ true\nexit: 0":                                                  "a story begins with its promise",
-		promise + strings.Repeat("\n", 40) + "$ :":                         "at most 40 lines",
-		promise + "A prompt: do it":                                        "it wants nothing",
-		promise + "A promt: do it\nstdout: none":                           `"A promt: do it": there is no such step`,
-		promise + "A prompt: do it\nwhat it prints":                        `"what it prints": there is no such step`,
-		promise + "A says: x\nstdout: none":                                `"stdout: none": the step before prints nothing of that kind`,
-		promise + "$ true\nmessage: none":                                  `"message: none": the step before prints nothing of that kind`,
-		promise + "A is plain\nA prompt: x\nstdout: none":                  `"stdout: none": the step before prints nothing`,
-		promise + "$ true\nshown: none":                                    `"shown: none": the step before prints nothing`,
-		promise + "A prompt: x\nstdout: ":                                  `"stdout: ": there is no such step`,
-		promise + "$ echo a\nA promt: x":                                   `"A promt: x": there is no such step`,
-		promise + "A: Esc":                                                 "no review of A is at work",
-		promise + "A stops while s1 works":                                 "there is no such step",
-		promise + "$ :\n\n-- a\ntext":                                      "it has no name between",
-		promise + "A prompt: x\nA stops\nstdout: x":                        "1 reviewers were asked",
-		promise + "A is plain\nA stops; the reviewer: allow\nstdout: none": "0 reviewers were asked",
-		promise + "A stops; the reviewer: maybe\nstdout: none":             `no reviewer answers "maybe"`,
-		promise + "A stops; the reviewer: allow 'x'\nstdout: none":         `no reviewer answers "allow 'x'"`,
+		strings.Repeat("\n", 40) + "$ :":                         "at most 40 lines",
+		"A prompt: do it":                                        "it wants nothing",
+		"A promt: do it\nstdout: none":                           `"A promt: do it": there is no such step`,
+		"A prompt: do it\nwhat it prints":                        `"what it prints": there is no such step`,
+		"A says: x\nstdout: none":                                `"stdout: none": the step before prints nothing`,
+		"$ true\nmessage: none":                                  `"message: none": the step before prints nothing`,
+		"A is plain\nA prompt: x\nstdout: none":                  `"stdout: none": the step before prints nothing`,
+		"$ true\nshown: none":                                    `"shown: none": the step before prints nothing`,
+		"A prompt: x\nstdout: ":                                  `"stdout: ": there is no such step`,
+		"$ echo a\nA promt: x":                                   `"A promt: x": there is no such step`,
+		"A: Esc":                                                 "no review of A is at work",
+		"A stops while s1 works":                                 "there is no such step",
+		"$ :\n\n-- a\ntext":                                      "it has no name between",
+		"A prompt: x\nA stops\nstdout: x":                        "1 reviewers were asked",
+		"A is plain\nA stops; the reviewer: allow\nstdout: none": "0 reviewers were asked",
+		"A stops; the reviewer: maybe\nstdout: none":             `no reviewer answers "maybe"`,
+		"A stops; the reviewer: allow 'x'\nstdout: none":         `no reviewer answers "allow 'x'"`,
 	} {
-		s := playStory(newFakeBox(t), text)
+		s := playStory(newFakeBox(t), promise+text)
 		expectError(t, text, s.fault, want)
 	}
-	for text, told := range map[string]string{
+	for text, rewritten := range map[string]string{
 		"$ echo a b; echo c d\nstdout: c e": "stdout: c d",
 		"$ echo a b; echo c\na":             "a b\nc",
 		"$ exit 3\nstdout: none":            "exit: 3\nstdout: none",
@@ -479,7 +498,8 @@ func TestStoryFaults(t *testing.T) {
 		s := playStory(newFakeBox(t), promise+text)
 		command, _, _ := strings.Cut(text, "\n")
 		expectIs(t, "the fault of "+text, fmt.Sprint(s.fault), "<nil>")
-		expectIs(t, "what -update makes of "+text, strings.Join(s.told, "\n"), promise+command+"\n"+told)
-		expectIn(t, "what is told of "+text, fmt.Sprint(s.missed), command, "\nwanted: ", "\nactual: ")
+		expectIs(t, "what -update makes of "+text, strings.Join(s.rewritten, "\n"),
+			promise+command+"\n"+rewritten)
+		expectIn(t, "the unmet wish of "+text, fmt.Sprint(s.unmet), command, "\nwanted: ", "\nactual: ")
 	}
 }

@@ -1,7 +1,7 @@
 package main
 
-// Stories: what ccc promises, told as the hook and the shell see it, in testdata/stories. CONTRIBUTING.md says how to
-// write one. This is their runner; the forms of their steps are in story_steps_test.go.
+// Stories: what ccc promises, told as the hook and the shell see it, in testdata/stories. CONTRIBUTING.md
+// says how to write one. This is their runner; the patterns of their steps are in story_steps_test.go.
 
 import (
 	"cmp"
@@ -18,27 +18,28 @@ import (
 // A storyRun is a story that is being played.
 type storyRun struct {
 	*sandbox
-	env      []string // that its steps have set
-	sessions map[string]*storySession
-	asked    int                 // how often a reviewer was called
-	logged   int                 // the length of the log when the last step had ended
-	printed  map[string][]string // what the last step printed, by what can be wanted of it
-	told     []string            // its lines, with what was printed instead of what was wanted and is not so
-	played   []string            // its lines, and after each step what that printed
-	missed   error               // the first thing that was wanted and is not so
-	fault    error               // what is wrong with the story itself
+	env       []string // that its steps have set
+	sessions  map[string]*storySession
+	asked     int                 // how often a reviewer was called
+	logged    int                 // the length of the log when the last step had ended
+	printed   map[string][]string // what the last step printed, by what can be wanted of it
+	rewritten []string            // its lines as -update writes them: what was printed, where a wish is not met
+	protocol  []string            // its lines, and after each step what that printed
+	unmet     error               // the first wish that is not met
+	fault     error               // what is wrong with the story itself
 }
 
-// wanted is a line that wants something of the last step. With "not", no line that was printed may hold it.
-var wanted = lazyRegexp(`^(not )?(stdout|message|stderr|exit|shown|paths|lines|log): (.+)$`)
+// wishPattern matches a wish: a line that wants something of the last step. With "not", no line that was
+// printed may hold it.
+var wishPattern = lazyRegexp(`^(not )?(stdout|message|stderr|exit|shown|paths|lines|log): (.+)$`)
 
-// slip is a line that looks like a step or like something wanted. It is not taken for stdout, even if it is neither.
+// slip matches what looks like a step or a wish. It is not taken for stdout, even if it is neither.
 var slip = lazyRegexp(`^([A-Z]('s)? [a-z]+( \S+)?(; the reviewer)?: |[A-Z]: |(not )?[a-z]+: |-- )`)
 
-// formOf returns the form of a step and what it finds in the line, nil if the line is no step.
-func formOf(line string) (*storyStep, []string) {
+// stepOf returns the step that the line is, and what its pattern finds there; nil if the line is none.
+func stepOf(line string) (*storyStep, []string) {
 	for i, step := range storySteps {
-		if found := step.form().FindStringSubmatch(line); found != nil {
+		if found := step.pattern().FindStringSubmatch(line); found != nil {
 			return &storySteps[i], found[1:]
 		}
 	}
@@ -47,8 +48,8 @@ func formOf(line string) (*storyStep, []string) {
 
 // isStdout reports whether a line is nothing else: a line of what the command before it prints.
 func isStdout(line string) bool {
-	form, _ := formOf(line)
-	return line != "" && line[0] != '#' && form == nil && !slip().MatchString(line)
+	step, _ := stepOf(line)
+	return line != "" && line[0] != '#' && step == nil && !slip().MatchString(line)
 }
 
 func TestStories(t *testing.T) {
@@ -60,14 +61,14 @@ func TestStories(t *testing.T) {
 		t.Run(strings.TrimSuffix(filepath.Base(name), ".txt"), func(t *testing.T) {
 			text := readPage(t, name)
 			s := playStory(newFakeBox(t), text)
-			told := strings.Join(s.told, "\n")
+			rewritten := strings.Join(s.rewritten, "\n")
 			switch {
-			case s.missed != nil && !*update: // a fault after it may only come of it
-				t.Error(s.missed)
+			case s.unmet != nil && !*update: // a fault after it may only come of it
+				t.Error(s.unmet)
 			case s.fault != nil:
-				t.Errorf("%s\n%v", strings.Join(s.played, "\n"), s.fault)
-			case told != text:
-				check(t, os.WriteFile(name, []byte(told), 0o600))
+				t.Errorf("%s\n%v", strings.Join(s.protocol, "\n"), s.fault)
+			case rewritten != text:
+				check(t, os.WriteFile(name, []byte(rewritten), 0o600))
 			}
 		})
 	}
@@ -85,28 +86,28 @@ func playStory(box *sandbox, text string) *storyRun {
 	isOver := false
 	defer func() {
 		if !isOver { // the test was ended by what a step needs
-			box.t.Log(strings.Join(s.played, "\n"))
+			box.t.Log(strings.Join(s.protocol, "\n"))
 		}
 	}()
 	prints, isWanted, lines := "", false, strings.Split(steps, "\n")
 	for i := 0; i < len(lines) && s.fault == nil; i++ {
 		line := lines[i]
-		s.told = append(s.told, line)
-		s.played = append(s.played, line)
-		want := wanted().FindStringSubmatch(line)
-		form, words := formOf(line)
+		s.rewritten = append(s.rewritten, line)
+		s.protocol = append(s.protocol, line)
+		want := wishPattern().FindStringSubmatch(line)
+		step, parts := stepOf(line)
 		switch {
 		case line == "" || line[0] == '#':
 		case want != nil && slices.Contains(strings.Fields(prints), want[2]) && s.printed[want[2]] != nil:
 			isWanted = true
-			s.told[len(s.told)-1] = s.compare(line, want)
+			s.rewritten[len(s.rewritten)-1] = s.compare(line, want)
 		case want != nil:
 			s.fault = fmt.Errorf("%q: the step before prints nothing of that kind", line)
-		case form == nil:
+		case step == nil:
 			s.fault = fmt.Errorf("%q: there is no such step", line)
 		default:
-			prints, s.printed = form.prints, map[string][]string{}
-			form.play(s, s.session(words[0]), words)
+			prints, s.printed = step.prints, map[string][]string{}
+			step.play(s, s.session(parts[0]), parts)
 			s.showPrinted(prints)
 			rest := lines[i+1:]
 			count := len(rest)
@@ -125,7 +126,7 @@ func playStory(box *sandbox, text string) *storyRun {
 		s.fault = errors.New("it wants nothing")
 	}
 	if files != "" {
-		s.told = append(s.told, "-- "+files)
+		s.rewritten = append(s.rewritten, "-- "+files)
 	}
 	isOver = true
 	return s
@@ -153,7 +154,7 @@ func (s *storyRun) compare(line string, want []string) string {
 	}
 	nearest := slices.MaxFunc(printed, func(a, b string) int { return cmp.Compare(shared(a), shared(b)) })
 	if key == "shown" {
-		s.played = append(s.played, printed...)
+		s.protocol = append(s.protocol, printed...)
 	}
 	s.miss(line, key+": "+nearest)
 	return key + ": " + nearest
@@ -161,11 +162,11 @@ func (s *storyRun) compare(line string, want []string) string {
 
 // compareStdout compares the lines after a command with the whole of what it printed.
 func (s *storyRun) compareStdout(lines []string) {
-	s.played = append(s.played, lines...)
+	s.protocol = append(s.protocol, lines...)
 	if !slices.Equal(lines, s.printed["stdout"]) {
 		s.miss(strings.Join(lines, "\n"), strings.Join(s.printed["stdout"], "\n"))
 	}
-	s.told = append(s.told, s.printed["stdout"]...)
+	s.rewritten = append(s.rewritten, s.printed["stdout"]...)
 }
 
 // expectExit wants exit code 0 of a command, unless one of the lines up to the next step tells of another.
@@ -174,35 +175,36 @@ func (s *storyRun) expectExit(next []string) {
 		if strings.HasPrefix(line, "exit: ") {
 			return
 		}
-		if form, _ := formOf(line); form != nil {
+		if step, _ := stepOf(line); step != nil {
 			break
 		}
 	}
 	if code := s.printed["exit"]; code != nil && code[0] != "0" {
 		s.miss("exit: 0", "exit: "+code[0])
-		s.told = append(s.told, "exit: "+code[0])
+		s.rewritten = append(s.rewritten, "exit: "+code[0])
 	}
 }
 
 // miss notes that something was wanted, and something else was printed.
 func (s *storyRun) miss(wanted, actual string) {
-	told := strings.Join(s.played, "\n")
-	s.missed = cmp.Or(s.missed, fmt.Errorf("%s\nwanted: %s\nactual: %s", told, wanted, actual))
+	protocol := strings.Join(s.protocol, "\n")
+	s.unmet = cmp.Or(s.unmet, fmt.Errorf("%s\nwanted: %s\nactual: %s", protocol, wanted, actual))
 }
 
-// showPrinted adds what a step printed to the story as it was played, without what the reviewer was shown: that is long.
+// showPrinted adds what a step printed to the protocol, without what the reviewer was shown: that is long.
 func (s *storyRun) showPrinted(prints string) {
 	for key := range strings.FieldsSeq(strings.Replace(prints, "shown", "", 1)) {
 		for _, line := range s.printed[key] {
-			s.played = append(s.played, "    "+key+": "+line)
+			s.protocol = append(s.protocol, "    "+key+": "+line)
 		}
 	}
 }
 
-// names has what is another text each time, and its name in a story. No step takes 100 seconds: such a number was configured.
+// names has what is another text each time, and its name in a story. No step takes 100 seconds: such a number
+// was configured.
 var names = []struct {
-	form func() *regexp.Regexp
-	name string
+	pattern func() *regexp.Regexp
+	name    string
 }{
 	{lazyRegexp(`\b\d{4}-\d\d-\d\dT[\d:.]+Z`), "TIME"},
 	{lazyRegexp(`\b\d\d:\d\d(:\d\d)?\b`), "TIME"},
@@ -217,7 +219,7 @@ func (s *storyRun) lines(text string) []string {
 	}
 	text = strings.NewReplacer(s.work, "WORK", s.home, "~").Replace(text)
 	for _, is := range names {
-		text = is.form().ReplaceAllString(text, is.name)
+		text = is.pattern().ReplaceAllString(text, is.name)
 	}
 	return append([]string{}, strings.FieldsFunc(text, func(r rune) bool { return r == '\n' })...)
 }
