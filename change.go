@@ -17,11 +17,7 @@ import (
 	"strings"
 	"sync"
 	"syscall"
-	"time"
 )
-
-// How long git may take for a review and for ccc verdict, and at a prompt, which the user waits for.
-var reviewLookPatience, promptLookPatience = 5 * time.Second, time.Second
 
 // Of what git does not track a look leaves out files of more than largeFile bytes. With more than
 // untrackedFiles of the others, or more than untrackedBytes in them, there is none.
@@ -52,14 +48,9 @@ func (p place) look() *lookout {
 		own, _ := filepath.Rel(p.Top, state)
 		o.scope = []string{"--", ":(top)", ":(top,exclude,literal)" + own}
 	}
-	defer func() { o.seen.Check = o.checkFile() }()
+	defer func() { o.seen.Check = o.keepCheck() }()
 	_ = makeOwn(p.objects())
-	left, _ := filepath.Glob(filepath.Join(p.objects(), "*/tmp_*"))
-	for _, path := range left {
-		if info, err := os.Lstat(path); err == nil && time.Since(info.ModTime()) > 2*reviewLookPatience {
-			_ = os.Remove(path)
-		}
-	}
+	p.sweepObjects()
 	dir, err := os.MkdirTemp(p.objects(), "look-")
 	o.end = func() { _ = os.RemoveAll(dir) }
 	index := filepath.Join(dir, "index")
@@ -79,35 +70,6 @@ func (p place) look() *lookout {
 		o.seen.Unseen = oneLine(err.Error())
 	}
 	return o
-}
-
-// checkFile returns the mode and git's id of the project's check, "" if there is none. It keeps the text with the
-// objects of the look: git may ignore the file.
-func (o *lookout) checkFile() string {
-	mode := checkMode(o.seen.Top)
-	if mode == "" {
-		return ""
-	}
-	id, _ := o.output("hash-object", "-w", "--no-filters", filepath.Join(o.seen.Top, checkPath))
-	return mode + " " + id
-}
-
-// editedCheck is what the reviewer is told if the check was another when the change began, and else "".
-func (o *lookout) editedCheck(from begin) string {
-	if from.Tree == "" || from.Check == o.seen.Check {
-		return ""
-	}
-	return say(toldEdited, o.checkInWords(from.Check), o.checkInWords(o.seen.Check))
-}
-
-func (o *lookout) checkInWords(check string) string {
-	mode, id, isThere := strings.Cut(check, " ")
-	if !isThere {
-		return say(toldNoFile)
-	}
-	var text strings.Builder
-	_ = o.run("", &text, "cat-file", "blob", id)
-	return say(toldFile, mode, cutMiddle(strings.TrimSpace(text.String()), 4000))
 }
 
 // stage adds to the index what `git add -A` would, but for what a look leaves out. In two steps, so that what
@@ -235,12 +197,13 @@ func (o *lookout) changedPaths(from string, since begin) (paths []changedPath, e
 	return paths, err
 }
 
-// oldIn returns what reports whether a path is now as in one of the commits before the begin, or as in one of
-// the others.
+// oldIn returns what reports whether a path is now as in a commit from before the begin, which is not the
+// begin's own, or as in one of the others.
 func (o *lookout) oldIn(b begin, others ...string) (isOld func(name string) bool) {
 	changed := sync.OnceValue(func() (all []map[string]string) {
-		for _, other := range append(o.commitsBefore(b), others...) {
-			if paths, err := o.differing(other, o.seen.Tree); err == nil {
+		before := o.commitsBefore(b.Time, o.seen.Commit, o.seen.Branch)
+		for _, other := range append(before, others...) {
+			if paths, err := o.differing(other, o.seen.Tree); err == nil && other != b.Commit {
 				all = append(all, byName(paths))
 			}
 		}
@@ -249,22 +212,6 @@ func (o *lookout) oldIn(b begin, others ...string) (isOld func(name string) bool
 	return func(name string) bool {
 		return slices.ContainsFunc(changed(), func(of map[string]string) bool { return of[name] == "" })
 	}
-}
-
-// commitsBefore returns the newest commits from before the begin, without its own: of those below HEAD and
-// below what is being merged, and the tip that the branch had then. What a pull, a merge, a rebase or a
-// checkout has brought is as in one of them.
-func (o *lookout) commitsBefore(b begin) (commits []string) {
-	if b.Time.IsZero() {
-		return nil
-	}
-	merging, _ := readUserFile(filepath.Join(o.tree.gitDir(), "MERGE_HEAD"))
-	tips := append(strings.Fields(string(merging)), o.seen.Commit, o.tree.refAt(o.seen.Branch, b.Time))
-	tips = slices.DeleteFunc(tips, func(id string) bool { return id == "" })
-	commits = o.olderThan(b.Time, tips)
-	commits = slices.DeleteFunc(commits, func(id string) bool { return id == b.Commit })
-	const most = 8
-	return commits[:min(most, len(commits))]
 }
 
 // diffLimit is in characters, of all that a request shows. fileLimit is in bytes, of what is held of a path:

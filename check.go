@@ -25,6 +25,35 @@ func checkMode(top string) string {
 	return info.Mode().String()
 }
 
+// keepCheck returns the mode and git's id of the check of g's working tree, "" if there is none. It keeps the
+// text with the objects that g writes: git may ignore the file.
+func (g gitRunner) keepCheck() string {
+	mode := checkMode(g.tree.Top)
+	if mode == "" {
+		return ""
+	}
+	id, _ := g.output("hash-object", "-w", "--no-filters", filepath.Join(g.tree.Top, checkPath))
+	return mode + " " + id
+}
+
+// editedCheck is what the reviewer is told if the check was another when the change began, and else "".
+func (g gitRunner) editedCheck(from, to begin) string {
+	if from.Tree == "" || from.Check == to.Check {
+		return ""
+	}
+	return say(toldEdited, g.checkInWords(from.Check), g.checkInWords(to.Check))
+}
+
+func (g gitRunner) checkInWords(check string) string {
+	mode, id, isThere := strings.Cut(check, " ")
+	if !isThere {
+		return say(toldNoFile)
+	}
+	var text strings.Builder
+	_ = g.run("", &text, "cat-file", "blob", id)
+	return say(toldFile, mode, cutMiddle(strings.TrimSpace(text.String()), 4000))
+}
+
 // isCheckIdle reports whether there is a check at top that does not run, since nobody may execute it.
 func isCheckIdle(top string) bool {
 	return checkMode(top) != "" && syscall.Access(filepath.Join(top, checkPath), mayEnter) != nil

@@ -238,8 +238,16 @@ func (g gitRunner) hasAll(ref string, since time.Time) bool {
 	return more == ""
 }
 
-// olderThan returns the newest commits from before that time among the tips and below them.
-func (g gitRunner) olderThan(at time.Time, tips []string) []string {
+// commitsBefore returns the newest commits from before that time: of those below head and below what is being
+// merged, and the tip that the branch had then. What a pull, a merge, a rebase or a checkout has brought is
+// as in one of them. There are none before the zero time.
+func (g gitRunner) commitsBefore(at time.Time, head, branch string) (commits []string) {
+	if at.IsZero() {
+		return nil
+	}
+	merging, _ := readUserFile(filepath.Join(g.tree.gitDir(), "MERGE_HEAD"))
+	tips := append(strings.Fields(string(merging)), head, g.tree.refAt(branch, at))
+	tips = slices.DeleteFunc(tips, func(id string) bool { return id == "" })
 	args := slices.Concat([]string{"rev-list", "--boundary", maxAge(at)}, tips, []string{"--"})
 	newer, _ := g.lines(args...)
 	for _, line := range newer {
@@ -247,7 +255,9 @@ func (g gitRunner) olderThan(at time.Time, tips []string) []string {
 			tips = append(tips, id)
 		}
 	}
-	return slices.DeleteFunc(tips, func(id string) bool { return slices.Contains(newer, id) })
+	commits = slices.DeleteFunc(tips, func(id string) bool { return slices.Contains(newer, id) })
+	const most = 8
+	return commits[:min(most, len(commits))]
 }
 
 // branch returns the branch that is checked out, "" where it is none.

@@ -184,10 +184,9 @@ func (p place) ownBegin(s sessionFiles, transcript string, first time.Time) begi
 
 // takeChange returns the change of the session here: since its begin, or an older one that is open. By hand
 // it also has what the user did since the last approval.
-func (p place) takeChange(ctx context.Context, s sessionFiles, transcript string, byHand bool) (
-	c judgedChange,
-) {
-	c.tree, c.byHand = p.tree, byHand
+func (p place) takeChange(ctx context.Context, s sessionFiles, transcript string, byHand bool) judgedChange {
+	c := judgedChange{byHand: byHand}
+	c.tree = p.tree
 	if p.Repository == "" {
 		below, _ := fs.Glob(os.DirFS(p.Top), "*/.git")
 		c.below = mapped(below, filepath.Dir)
@@ -218,7 +217,7 @@ func (p place) takeChange(ctx context.Context, s sessionFiles, transcript string
 		err = errors.Join(o.nameUnread(), c.compare(o))
 	}
 	c.leftOut = o.leftOut
-	c.check = o.editedCheck(c.from)
+	c.check = o.editedCheck(c.from, o.seen.begin)
 	if err != nil { // nobody has seen what could not be compared
 		c.Tree, c.Unseen = "", oneLine(err.Error())
 	}

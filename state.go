@@ -91,6 +91,9 @@ func (d stateDir) place(project, cwd string, env []string) place {
 	return p
 }
 
+// How long git may take for a review and for ccc verdict, and at a prompt, which the user waits for.
+var reviewLookPatience, promptLookPatience = 5 * time.Second, time.Second
+
 // within returns the place for an event, in which all of git may take as long as patience. end must be
 // called.
 func (p place) within(ctx context.Context, patience time.Duration) (bounded place, end func()) {
@@ -102,6 +105,16 @@ func (p place) file(suffix string) string { return p.dir.file("tree-" + p.key + 
 func (p place) objects() string           { return p.file(objectsSuffix) }
 
 const objectsSuffix = ".objects"
+
+// sweepObjects removes what killed looks have left with the objects.
+func (p place) sweepObjects() {
+	left, _ := filepath.Glob(filepath.Join(p.objects(), "*/tmp_*"))
+	for _, path := range left {
+		if info, err := os.Lstat(path); err == nil && time.Since(info.ModTime()) > 2*reviewLookPatience {
+			_ = os.Remove(path)
+		}
+	}
+}
 
 // outputLimit, in bytes, is from where on a reviewers' output file is put aside.
 const outputLimit = 20 << 20

@@ -164,11 +164,10 @@ func (r review) answer(record treeRecord, o *lookout) (word verdict, why string,
 		}
 		named[about] = append(named[about], path.name)
 	}
-	if names := named[newUntracked]; names != nil {
-		told = append(told, say(newUntracked, pathNames(names)))
-	}
-	if names := named[newFromMain]; names != nil {
-		told = append(told, say(newFromMain, pathNames(names)))
+	for _, about := range []words{newUntracked, newFromMain} {
+		if names := named[about]; names != nil {
+			told = append(told, say(about, pathNames(names)))
+		}
 	}
 	if names := named[changedSince]; names != nil {
 		return answerChanged, say(changedSince, pathNames(names)), told, nil
