@@ -59,32 +59,48 @@ func isCheckIdle(top string) bool {
 	return checkMode(top) != "" && syscall.Access(filepath.Join(top, checkPath), mayEnter) != nil
 }
 
-// runCheck runs the check of the working tree at top in a copy, as ccc try does, for at most so long. It returns
-// the run: without an exit code if it did not run or was ended, and the error says why. Nothing is redacted.
-func runCheck(ctx context.Context, top string, env []string, timeout time.Duration) (ran step) {
-	ran = step{Kind: stepCheck, Command: checkPath}
-	if isCheckIdle(top) {
-		ran.Error = say(checkNoAccess)
-		return ran
-	}
-	output := &tail{limit: 1 << 16}
+// runCheck runs the check of the working tree at top in a copy, for at most so long, and returns the run as
+// ccc try records it, but not redacted. If it has an error, the check has neither passed nor failed.
+func runCheck(ctx context.Context, top string, env []string, timeout time.Duration) step {
+	printed := &tail{limit: 1 << 16}
 	plan := &tryPlan{command: []string{filepath.Join(top, checkPath)}, dir: top, env: env}
-	plan.stdout = output
-	plan.stderr = output
+	plan.stdout = printed
+	plan.stderr = printed
 	start := time.Now()
 	code, err := plan.run(ctx, timeout)
-	ran.Output = outputKept(output.end())
-	ran.DurationSeconds = time.Since(start).Round(time.Millisecond).Seconds()
-	switch {
-	case err == nil && (code == tryNotRunnable || code == tryNotFound):
-		err = errors.New(say(checkNotStarted, code))
-	case err == nil:
-		ran.ExitCode = &code
-	case code == tryTimedOut:
-		err = errors.New(say(timedOut))
+	if code == tryNotRunnable || code == tryNotFound {
+		err = errors.New(say(checkNotStarted))
 	}
+	ran := step{Kind: stepRun, Command: checkPath, ExitCode: &code, Output: printed.end()}
+	ran.DurationSeconds = time.Since(start).Round(time.Millisecond).Seconds()
 	if err != nil {
 		ran.Error = strings.TrimPrefix(oneLine(failureOf(err).err.Error()), noCopyMade)
 	}
 	return ran
+}
+
+// isRed reports whether a run of the check failed.
+func (s step) isRed() bool { return s.Error == "" && s.ExitCode != nil && *s.ExitCode != 0 }
+
+// check returns the run of the check before the reviewer was asked, nil if there was none.
+func (r review) check() *step {
+	if len(r.did.Runs) == 0 || r.did.Runs[0].Command != checkPath {
+		return nil
+	}
+	return &r.did.Runs[0]
+}
+
+// isByCheck reports whether the check sent the agent back, and no reviewer was asked.
+func (r review) isByCheck() bool { return r.Verdict == verdictBlock && r.Way == "" && r.check() != nil }
+
+// isRed reports whether the check failed when it ran last since the user's last prompt, and nobody has
+// approved since.
+func (h *history) isRed() (isRed bool) {
+	for _, r := range h.sincePrompt() {
+		if check := r.check(); check != nil && check.Error == "" {
+			isRed = check.isRed()
+		}
+		isRed = isRed && !r.approves()
+	}
+	return isRed
 }

@@ -219,7 +219,7 @@ func (c *checkup) checkGit() (string, error) {
 
 // checkBudget tells if the budget of ccc.json does not hold here.
 func (c *checkup) checkBudget() (string, error) {
-	if c.launch.config.budgetFails(c.launch.dirs.env, c.launch.version) {
+	if c.launch.config.budgetFails(c.launch.dirs.env) {
 		return "", caution{errors.New("supervisor.max_budget_usd does not hold: nobody tells what a review costs")}
 	}
 	return "", nil

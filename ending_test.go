@@ -35,9 +35,9 @@ func TestReviewEnded(t *testing.T) {
 	for name, end := range map[string]endedReview{
 		"words_then_verdict": {stdout: blockNotYet,
 			first: fakeReview{answers("I wait."), runs("sleep 1"), decides(false, "not yet")}},
-		"sigterm":           {signal: syscall.SIGTERM, stderr: "按了 Esc 或 Ctrl-C"},
-		"sigint":            {signal: syscall.SIGINT, stderr: "按了 Esc 或 Ctrl-C"},
-		"sighup":            {signal: syscall.SIGHUP, stderr: "按了 Esc 或 Ctrl-C"},
+		"sigterm":           {signal: syscall.SIGTERM, stderr: "审查没有做完就被结束了"},
+		"sigint":            {signal: syscall.SIGINT, stderr: "审查没有做完就被结束了"},
+		"sighup":            {signal: syscall.SIGHUP, stderr: "审查没有做完就被结束了"},
 		"sigkill":           {signal: syscall.SIGKILL},
 		"verdict_then_hang": {first: fakeReview{decides(false, "not yet")}, stdout: blockNotYet},
 		"verdict_then_tidy": {first: fakeReview{runs(`trap 'echo >"$HOME/tidy"; exit' TERM`), decides(false, "not yet"), runs("while :; do sleep 0.05; done")}, stdout: blockNotYet, tidies: true},

@@ -11,7 +11,6 @@ import (
 	"fmt"
 	"maps"
 	"os"
-	"os/exec"
 	"os/signal"
 	"slices"
 	"strings"
@@ -78,7 +77,7 @@ func answerEvent(env environ, state string) (decision any, err error) {
 		fmt.Fprintln(os.Stderr, "ccc: writing to the state directory:", err)
 	}
 	h.log(hookSubcommand+" invoked", "event", event.HookEventName)
-	h.warn("keeping the event", h.session.keep(h.session.eventFile(), event.text))
+	h.warn("keeping the event", keep(h.session.eventFile(), event.text))
 	if event.odd != "" {
 		h.warn("reading the hook event", errors.New("of another type than expected: "+event.odd))
 	}
@@ -254,8 +253,9 @@ func (h *hook) count(r *review) error {
 		r.Limit = h.reviewLimit()
 		budget := h.config.Supervisor.MaxBudgetUSD
 		switch {
-		case budget > 0 && s.SpentUSD >= budget:
+		case budget > 0 && h.past.budgetLeft(budget) <= 0:
 			r.Budget = budget
+			r.Error = errOverBudget.Error()
 		case s.Count < r.Limit:
 			s.Count++
 			r.Iteration = s.Count
@@ -275,11 +275,7 @@ func (h *hook) count(r *review) error {
 
 // endAtLimit ends a review that would be beyond the limit. Its feedback is what is still open.
 func (h *hook) endAtLimit(r review, of subject) review {
-	if r.Budget > 0 {
-		h.print(supervisorTag + " " + say(budgetUsed, r.Budget))
-	} else {
-		h.print(say(r.occasion().skipped, r.Limit))
-	}
+	h.print(say(r.occasion().skipped, r.usedUp()))
 	r.describe(of)
 	r.Verdict = verdictLimit
 	return h.end(r, nil)
@@ -346,7 +342,7 @@ func (h *hook) introduce() any {
 	if h.config.Supervisor.Review == reviewWork {
 		text += say(introducedWork)
 	}
-	if h.config.Supervisor.MaxBudgetUSD > 0 && h.config.budgetFails(h.dirs.env, h.clientVersion()) {
+	if h.config.budgetFails(h.dirs.env) {
 		text += say(introducedNoBudget)
 	}
 	if isCheckIdle(h.place.Top) {
@@ -365,21 +361,6 @@ func (h *hook) introduce() any {
 		text += say(introducedRule, rule)
 	}
 	return systemMessage(strings.TrimSpace(text + say(introducedLog) + "\n" + h.config.englishOffer(h.dirs)))
-}
-
-// clientVersion asks claude for its version; "" if it does not tell.
-func (h *hook) clientVersion() string {
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second) // it takes some 50 ms
-	defer cancel()
-	claude, err := reviewersClaude(h.dirs.env)
-	if err != nil {
-		return ""
-	}
-	ask := exec.CommandContext(ctx, claude, "--version")
-	ask.Env = reviewerEnv(h.dirs.env)
-	out, _ := ask.Output()
-	version, _, _ := strings.Cut(string(out), " ")
-	return version
 }
 
 // recordPrompt records a prompt of the user's, also one that a /loop submits for them, or that has no words,
@@ -403,7 +384,7 @@ func (h *hook) recordPrompt(text string) any {
 		h.recordEnd(last)
 		h.warn("removing a lock", removeFile(h.session.runningFile(last.ID)))
 	}
-	h.warnLost("resetting the count", h.update((*sessionState).beginCount))
+	h.warnLost("resetting the count", h.update(func(s *sessionState) { s.Count = 0 }))
 	h.append(entry{Prompt: &prompt{Text: text}})
 	h.warnLost("recording where the change begins", h.place.beginAtPrompt(h.session, h.transcript))
 	switch {
@@ -445,7 +426,7 @@ func (r review) decide(inSession bool) any {
 	case isBlock:
 		answer = toolDecision("deny", r.Feedback)
 	case r.Verdict == verdictLimit:
-		answer = toolDecision("allow", r.limitInWords())
+		answer = toolDecision("allow", r.usedUp())
 	default:
 		answer = toolDecision("allow", r.Feedback)
 	}
@@ -462,8 +443,8 @@ func (r review) decide(inSession bool) any {
 	return answer
 }
 
-// limitInWords is what the agent gets if no review of the request is left.
-func (r review) limitInWords() string {
+// usedUp says at the limit what of the request is used up.
+func (r review) usedUp() string {
 	if r.Budget > 0 {
 		return say(budgetUsed, r.Budget)
 	}
@@ -476,19 +457,10 @@ func (r review) limitInWords() string {
 func (r review) message() string {
 	on := r.occasion()
 	switch {
-	case r.Verdict == verdictFailed && on.isQuestion:
-		return say(on.unreviewed, cutMiddle(r.Error, 200))
 	case r.Verdict == verdictFailed:
-		return say(reviewFailed, cutMiddle(r.Error, 200), r.advice())
-	case r.Verdict == verdictLimit && on.isQuestion && r.Budget > 0:
-		return say(budgetQuestion, r.Budget)
-	case r.Verdict == verdictLimit && on.isQuestion:
-		return say(on.overLimit, count(r.Limit, reviews))
+		return say(on.unreviewed, cutMiddle(r.Error, 200), r.advice())
 	case r.Verdict == verdictLimit:
-		text := say(limitStop, count(r.Limit, reviews))
-		if r.Budget > 0 {
-			text = say(budgetStop, r.Budget)
-		}
+		text := say(on.overLimit, r.usedUp())
 		if r.Feedback != "" {
 			text += "\n" + say(feedbackStillOpen, cutMiddle(r.Feedback, 1000))
 		}

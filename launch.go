@@ -4,7 +4,6 @@ package main
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -13,7 +12,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 	"unicode"
 )
 
@@ -167,20 +165,10 @@ func (l *launch) chooseClaude() (err error) {
 	return err
 }
 
-// versionPatience bounds the wait for claude --version, which takes 10 to 100 ms. A variable, for tests.
-var versionPatience = 10 * time.Second
-
-var versionAnswer = lazyRegexp(`([0-9]+\.[0-9]+\.[0-9]+\S*) \(Claude Code\)`)
-
-// A caution is an error with which a launch goes on, as that claude can't be tried.
-type caution struct{ error }
-
-func (c caution) Unwrap() error { return c.error }
-
 // checkVersion asks claude for its version, and refuses one that is too old. One that tells none can't be
 // tried.
 func (l *launch) checkVersion() error {
-	version, said, err := l.askVersion("")
+	version, said, err := askVersion(l.claude, l.dirs.env, "")
 	if l.version = version; version == "" {
 		l.untried = errors.New(said)
 	}
@@ -193,29 +181,6 @@ func (l *launch) checkVersion() error {
 	}
 	err = fmt.Errorf("%s, version %s, is older than %s", l.claude, version, oldestClaude)
 	return failure{code: 2, err: err, hint: hint}
-}
-
-// askVersion asks claude for its version in dir, "" being the current directory, and returns what it says in
-// words, too. A stand-in for Claude Code tells none. The error is that claude can't be started.
-func (l *launch) askVersion(dir string) (version, said string, err error) {
-	ctx, cancel := context.WithTimeout(context.Background(), versionPatience)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, l.claude, "--version")
-	cmd.Env = reviewerEnv(l.dirs.env)         // some versions refuse to run inside another claude
-	cmd.Dir, cmd.WaitDelay = dir, time.Second // what it leaves running may hold its stdout
-	output, err := cmd.CombinedOutput()
-	said = oneLine(string(output))
-	if answer := versionAnswer().FindStringSubmatch(said); answer != nil {
-		return answer[1], l.claude + " is version " + answer[1], nil
-	} else if ctx.Err() != nil {
-		return "", fmt.Sprintf("%s did not answer --version within %v", l.claude, versionPatience), nil
-	} else if cmd.Process == nil {
-		err = fmt.Errorf("starting %s: %w", l.claude, err)
-		return "", err.Error(), err
-	} else if err != nil && said == "" {
-		said = err.Error()
-	}
-	return "", fmt.Sprintf("%s is not Claude Code: to --version it says %q", l.claude, said), nil
 }
 
 // refuse returns why nothing of the session would be reviewed, as far as that needs no trial, which has

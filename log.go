@@ -279,8 +279,6 @@ func (s *story) writeStep(did step, of *review, at time.Time) {
 		}
 	case stepRun:
 		lead, text = leadRan, ran(did)
-	case stepCheck:
-		lead, text = leadRan, did.checkInWords()+"\n"+cutLines(did.printed(), 0, outputLines)
 	}
 	if text == "" {
 		return
@@ -325,33 +323,19 @@ func (s *story) writeEnd(r *review) {
 
 // keepsRequest reports whether the kept request is that of the review: no reviewer was asked after that.
 func (s *story) keepsRequest(r *review) bool {
-	newest := r.ID
-	for _, other := range s.past.Reviews {
-		if other.Way != "" {
-			newest = other.ID
-		}
-	}
-	return r.Way != "" && (newest == r.ID || s.past.review(r.ID) == nil)
+	isLater := func(other review) bool { return other.Way != "" && other.Begun.After(r.Begun) }
+	return r.Way != "" && !slices.ContainsFunc(s.past.Reviews, isLater)
 }
-
-// outputLines is how many lines of what a run printed are shown, from the end.
-const outputLines = 8
 
 // ran returns a command that the reviewer ran, how ccc try saw it end, and the end of its output.
 func ran(r step) string {
-	const scriptLines = 20
+	const scriptLines, outputLines = 20, 8
 	script, end := strings.TrimSpace(r.Command), " → "
 	if strings.Contains(script, "\n") {
 		script, end = cutLines(script, scriptLines/2, scriptLines/2), "\n→ "
 	}
 	text := cutMiddle(script, 2000) + end + r.runEnd()
-	switch why := cutMiddle(oneLine(r.Error), 200); {
-	case why == "":
-	case r.runExitCode() == tryTimedOut:
-		text += ": " + say(timedOut)
-	case r.runExitCode() == tryImpossible:
-		text += ": " + say(runWithoutCopy, why)
-	default:
+	if why := r.runFault(); why != "" {
 		text += ": " + why
 	}
 	return text + "\n" + cutLines(r.printed(), 0, outputLines)

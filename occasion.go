@@ -23,17 +23,18 @@ type occasion struct {
 	section words // of the request: what is to be judged; a question's with its JSON
 	allowed words // on stderr, once it is approved
 	refused words // and once it is not, with the feedback
-	skipped words // and if it is beyond the limit, with that
+	skipped words // and if it is beyond the limit, with what is used up
+
+	unreviewed words // to the user, if its review failed, with the cause and what to do
+	overLimit  words // or if it is beyond the limit, with what is used up
 
 	// Of a question alone:
-	quote      func(input json.RawMessage) string // what it asks
-	asks       words                              // in a view, before that
-	unreviewed words                              // to the user, if its review failed, with the cause
-	overLimit  words                              // or if none was left, with how many there are
-	passed     words                              // and in a view, of both
-	answered   words                              // to the user, once it is refused: before what it asks
-	answer     words                              // then the feedback
-	otherwise  words                              // and what the user can do
+	quote     func(input json.RawMessage) string // what it asks
+	asks      words                              // in a view, before that
+	passed    words                              // in a view, if nobody judged it
+	answered  words                              // to the user, once it is refused: before what it asks
+	answer    words                              // then the feedback
+	otherwise words                              // and what the user can do
 }
 
 // The events of Claude Code that ccc answers, the tool of which it reviews the calls, and the "event" of a
@@ -49,7 +50,8 @@ const (
 
 var occasions = []*occasion{
 	{name: eventStop, event: eventStop, isStop: true, running: reviewing, title: titleReview,
-		section: sectionStop, allowed: finished, refused: unfinished, skipped: stopSkipped},
+		section: sectionStop, allowed: finished, refused: unfinished, skipped: stopSkipped,
+		unreviewed: reviewFailed, overLimit: limitStop},
 	{name: eventPreToolUse, event: eventPreToolUse, tool: askUserQuestion, isQuestion: true,
 		running: reviewingQuestion, title: titleQuestion, section: sectionQuestion,
 		allowed: questionToUser, refused: questionSentBack, skipped: questionSkipped,

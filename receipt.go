@@ -57,10 +57,6 @@ func (r review) redacted() review {
 		*quoted = redact(*quoted)
 	}
 	r.did.Runs = mapped(r.did.Runs, step.redacted)
-	if r.did.check != nil {
-		check := r.did.check.redacted()
-		r.did.check = &check
-	}
 	r.did.Tools, r.did.Refused = mapped(r.did.Tools, redact), mapped(r.did.Refused, redact)
 	return r
 }
@@ -92,6 +88,9 @@ func (r review) advice() string {
 		return say(adviceModel)
 	case causeForm:
 		return say(adviceForm)
+	}
+	if r.occasion().isQuestion { // which the user answers now
+		return say(adviceLog)
 	}
 	return say(adviceContinue)
 }
@@ -190,10 +189,11 @@ func (r review) verdictBasis() string {
 		tool, _, _ := strings.Cut(call, "(")
 		return slices.Contains([]string{"Read", "Grep", "Glob"}, tool)
 	}
+	isRun := func(s step) bool { return s.runExitCode() != tryImpossible }
 	switch {
 	case r.isAnswered() && r.Rule != "":
 		return oneLine(r.Rule)
-	case !r.isAnswered(), r.isByCheck(), len(r.did.Runs) > 0, r.did.Tools == nil: // not recorded
+	case !r.isAnswered(), slices.ContainsFunc(r.did.Runs, isRun), r.did.Tools == nil: // not recorded
 		return ""
 	case r.NoCopy != "" && hasCommand: // which the user's rules allowed, on the files themselves
 		return say(receiptLacksCopy, say(receiptNoCopy))
@@ -224,14 +224,10 @@ func (r review) receipt() string {
 		}
 	}
 	word := oneLine(r.verdictName())
-	checked := ""
-	switch check := r.did.check; {
-	case r.isByCheck():
-		word = say(sentBackByCheck, word, check.runExitCode(), duration(check.DurationSeconds))
-	case check != nil:
-		checked = check.checkInWords()
+	if r.isByCheck() {
+		word = say(sentBackByCheck, word)
 	}
-	parts := []string{say(titleAndWord, r.reviewTitle(), word), r.reviewPrice(), checked}
+	parts := []string{say(titleAndWord, r.reviewTitle(), word), r.reviewPrice()}
 	for i, run := range r.did.Runs {
 		if chosen[i] {
 			parts = append(parts, clip(unbroken(mainLine(run.Command)), 60)+" → "+run.runResult())
@@ -272,41 +268,47 @@ func (s step) printed() string {
 	return strings.TrimSpace(strings.Join(lines, "\n"))
 }
 
-// checkInWords is what came of the project's check.
-func (s step) checkInWords() string {
-	switch {
-	case s.ExitCode == nil:
-		return say(checkNotRun, clip(oneLine(s.Error), 80))
-	case *s.ExitCode != 0:
-		return say(checkFailed, *s.ExitCode, duration(s.DurationSeconds))
-	}
-	return say(checkPassed, duration(s.DurationSeconds))
-}
-
 // told is what the reviewer is told of a run of the check.
 func (s step) told() string {
+	length := duration(s.DurationSeconds)
 	switch {
-	case s.ExitCode == nil && s.DurationSeconds > 0 && s.Error == say(timedOut):
-		return say(toldEnded, s.Error, duration(s.DurationSeconds))
-	case s.ExitCode == nil:
-		return say(toldNotRun, s.Error)
-	case *s.ExitCode != 0:
-		return say(toldRed, *s.ExitCode, duration(s.DurationSeconds), s.Output)
+	case s.Error != "":
+		return say(toldNoResult, s.runFault(), length)
+	case s.isRed():
+		return say(toldRed, s.runExitCode(), length, s.Output)
 	}
-	return say(toldPassed, duration(s.DurationSeconds), s.runResult())
+	return say(toldPassed, length, s.runResult())
 }
 
 // judgedBy names the reviewer's provider and model if these are not the session's.
 func (r review) judgedBy() string {
-	if r.Judge == "" || !r.isAnswered() {
+	if r.Judge == "" {
 		return ""
 	}
 	return say(reviewedBy, r.Judge)
 }
 
-// runResult is what a run gave: its exit code, or where that is 0 the last line that it printed.
+// runFault is why a run did not take place or was ended by ccc, "" if neither is so.
+func (s step) runFault() string {
+	why := cutMiddle(oneLine(s.Error), 200)
+	switch {
+	case why == "":
+		return ""
+	case s.runExitCode() == tryTimedOut:
+		return say(timedOut)
+	case s.runExitCode() == tryImpossible:
+		return say(runWithoutCopy, why)
+	}
+	return why
+}
+
+// runResult is what a run gave: why it gave nothing, its exit code, or if that is 0 the last line that it
+// printed.
 func (s step) runResult() string {
 	printed := s.printed()
+	if s.Error != "" && s.runExitCode() >= tryTimedOut {
+		return clip(s.runFault(), 80)
+	}
 	if s.runExitCode() != 0 || printed == "" {
 		return say(exitedWith, s.runExitCode())
 	}

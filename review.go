@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"math"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -107,7 +106,7 @@ func (s *supervision) review(ctx context.Context, r review, of subject) review {
 		return s.end(r, err)
 	}
 	asked := []byte(call.asked(r.PromptSource))
-	s.warnLost("keeping the request", s.session.keep(s.session.requestFile(), asked))
+	s.warnLost("keeping the request", keep(s.session.requestFile(), asked))
 	path := s.session.byHandFile()
 	if on := r.occasion(); !on.isByHand { // ccc review has printed its own
 		path = s.session.outputFile()
@@ -167,19 +166,18 @@ func (s *supervision) isSentBackByCheck(ctx context.Context, r *review, of *subj
 	if r.occasion().isQuestion || checkMode(s.place.Top) == "" {
 		return false
 	}
-	most := min(tryTimeout, time.Until(r.Deadline)/2) // else no time is left for the reviewer
+	left := time.Until(r.Deadline)
+	most := min(tryTimeout, max(left/2, left-3*time.Minute)) // else no time is left for the reviewer
 	ran := runCheck(ctx, s.place.Top, tryEnv(s.dirs.env, s.config), most)
 	if ctx.Err() != nil { // nobody waits for it any more
 		return false
 	}
-	recorded := ran.recorded()
-	recorded.Review = r.ID
-	s.append(entry{Step: &recorded})
-	s.print("  · " + printable(ran.checkInWords()))
-	if ran.runExitCode() != 0 && !s.past.isRed() {
+	recordRun(ran, environ{tryVariable + "=" + s.runsOf(r)})
+	s.print("  · " + checkPath + " → " + printable(ran.runResult()))
+	ran.Output = strings.TrimSpace(outputKept(ran.Output))
+	if ran.isRed() && !s.past.isRed() {
 		r.Verdict = verdictBlock
-		length := duration(ran.DurationSeconds)
-		r.Feedback = say(feedbackOfCheck, ran.runExitCode(), length, strings.TrimSpace(ran.Output))
+		r.Feedback = say(feedbackOfCheck, ran.runExitCode(), duration(ran.DurationSeconds), ran.Output)
 		return true
 	}
 	of.check = ran.told()
@@ -218,8 +216,7 @@ func (s *supervision) call(ctx context.Context, r *review, of subject) (*reviewe
 			}
 		}}
 	if r.Iteration > 0 && c.config.MaxBudgetUSD > 0 {
-		left := c.config.MaxBudgetUSD - s.state.SpentUSD // of what the request's reviews may cost
-		c.config.MaxBudgetUSD = math.Round(left*1e6) / 1e6
+		c.config.MaxBudgetUSD = s.past.budgetLeft(c.config.MaxBudgetUSD)
 	}
 	ofSession := s.hasSessionsProvider()
 	c.givenFile = s.session.runningFile(r.ID) + "-settings"
@@ -242,7 +239,7 @@ func (s *supervision) call(ctx context.Context, r *review, of subject) (*reviewe
 	if offer.noCopy != "" {
 		s.log("no copy to run commands in", "error", offer.noCopy)
 	} else {
-		c.env = setEnv(c.env, tryVariable, filepath.Join(string(s.session.dir), s.session.id, r.ID))
+		c.env = setEnv(c.env, tryVariable, s.runsOf(r))
 	}
 	if offer.rule = s.bashRule(); offer.rule != "" {
 		c.tryCommand = ""
@@ -254,18 +251,18 @@ func (s *supervision) call(ctx context.Context, r *review, of subject) (*reviewe
 	c.input = request.requestText(c.shares)
 	r.Rule = offer.rule
 	r.NoCopy, r.Model, r.Way = offer.noCopy, cmp.Or(c.config.Model, lookupEnv(env, "ANTHROPIC_MODEL")), "own"
-	switch {
-	case !ofSession && r.Model != "":
-		r.Judge = s.config.Supervisor.Provider + " (" + r.Model + ")"
-	case !ofSession:
-		r.Judge = s.config.Supervisor.Provider
-	case of.model != "" && r.Model != of.model:
-		r.Judge = r.Model
+	if !ofSession || of.model != "" && r.Model != of.model {
+		r.Judge = strings.TrimSpace(r.Provider + " " + r.Model)
 	}
 	if c.shares { // no flag may change the system prompt then
 		r.Way, c.input = "cache", c.prompt+"\n\n"+say(verdictForm)+"\n\n"+c.input
 	}
 	return c, nil
+}
+
+// runsOf names the review for what is run in copies for it, as tryVariable has it.
+func (s *supervision) runsOf(r *review) string {
+	return filepath.Join(string(s.session.dir), s.session.id, r.ID)
 }
 
 // readable returns the directories that the reviewer may read beside its own: those of the launch, those that
@@ -321,15 +318,8 @@ func (s *supervision) end(r review, err error) review {
 		r.Feedback = s.past.refusal().Feedback
 	}
 	// What is still to come wakes the agent without a prompt: its reviews are counted on.
-	isEnd := on.isStop && r.Verdict == verdictAllow && !r.Waiting
-	isCounted := r.Iteration > 0 && !on.isByHand && r.CostUSD > 0
-	if isEnd || isCounted {
-		s.warnLost("counting the review", s.update(func(state *sessionState) {
-			state.SpentUSD += r.CostUSD
-			if isEnd {
-				state.beginCount()
-			}
-		}))
+	if on.isStop && r.Verdict == verdictAllow && !r.Waiting {
+		s.warnLost("beginning the count anew", s.update(func(state *sessionState) { state.Count = 0 }))
 	}
 	r.Ended = now()
 	switch {

@@ -36,7 +36,7 @@ func TestShown(t *testing.T) {
 			`发一条“继续”，它停下时会再审，或者运行 ccc review。\n仍不行请运行 ccc doctor`},
 		{"too_long", "", fails("Prompt is too long"), "no review: 审查者报错：Prompt is too long", `原因：审查者报错：Prompt is too long\n` +
 			`对话太长，审查者读不下：先运行 /compact，再发一条“继续”"}`},
-		{"limit", stateText(testSession, 10, ""), allows(""), "审查次数用完 10/10，允许停止",
+		{"limit", stateText(testSession, 10, ""), allows(""), "这项要求的 10 次审查已用完，允许停止",
 			`"[SUPERVISOR] 这项要求的 8 次审查已用完，这次停下没有再审。\n你再发消息会重新计数。"`},
 	}
 	for _, test := range tests {
@@ -92,7 +92,7 @@ func TestShownAtLimit(t *testing.T) {
 	box.stop("")
 	const want = `{"systemMessage":"[SUPERVISOR] 这项要求的 1 次审查已用完，这次停下没有再审。\n你再发消息会重新计数。\n` +
 		`上次的反馈还没有解决：two tests fail"}` + "\n"
-	expectEnd(t, "the stop at the limit", box.stop(inTurn), 0, want, "审查次数用完 1/1，允许停止")
+	expectEnd(t, "the stop at the limit", box.stop(inTurn), 0, want, "这项要求的 1 次审查已用完，允许停止")
 	// A review that failed has settled nothing.
 	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"max_iterations":2}}`)
 	box.reviews(fails("API Error: 529"))
@@ -245,7 +245,7 @@ func TestQuestionShown(t *testing.T) {
 			review: allows(""),
 			answer: opened("allow", "这项要求的审查次数已用完（8 次）") +
 				`,"systemMessage":"[SUPERVISOR] 这项要求的 8 次审查已用完，这个提问没有审查。"}`,
-			byHand: toolOutput("allow", "这项要求的审查次数已用完（10 次）"),
+			byHand: toolOutput("allow", "这项要求的 10 次审查已用完"),
 		},
 		"failed": {
 			review: fails("API Error: 529"),
@@ -691,7 +691,7 @@ func TestHookDecision(t *testing.T) {
 		{eventPreToolUse, verdictBlock, deny,
 			"审查者（不是你）回答了 Agent 的提问：\\n\\n它的回答：words\\n提问审查 1/10：退回"},
 		{eventPreToolUse, verdictAllow, allow, "提问审查 1/10：通过\\n审查者给你的留言：words"},
-		{eventPreToolUse, verdictLimit, strings.Replace(allow, "words", "这项要求的审查次数已用完（10 次）", 1), "这项要求的 10 次审查已用完，这个提问没有审查。"},
+		{eventPreToolUse, verdictLimit, strings.Replace(allow, "words", "这项要求的 10 次审查已用完", 1), "这项要求的 10 次审查已用完，这个提问没有审查。"},
 		{eventPreToolUse, verdictFailed, "null", "这个提问的审查未完成，直接交给了你。\\n原因：why"},
 		{eventPreToolUse, verdictCancelled, "null", ""},
 	} {
@@ -1365,7 +1365,7 @@ func TestHookStopped(t *testing.T) {
 			expectIs(t, name+": the last message on record", last.LastMessage, "all done")
 			expectIs(t, name+": the count on record", fmt.Sprint(last.Iteration, "/", last.Limit), "0/10")
 			expectIs(t, name+": a question on record", last.Question != "", test.event != eventStop)
-			expectIn(t, name, told, say(stopSkipped, 10)[:20], map[bool]string{true: "允许停止", false: "问题交给用户"}[test.event == eventStop])
+			expectIn(t, name, told, say(limitReached, count(10, reviews)), map[bool]string{true: "允许停止", false: "问题交给用户"}[test.event == eventStop])
 			state, _ := h.session.readState()
 			expectIs(t, name+": counted", state.Count, 10)
 		} else {

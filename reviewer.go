@@ -233,7 +233,7 @@ func (c *reviewerCall) asked(source string) string {
 	if at := slices.Index(flags, c.prompt); at >= 0 {
 		flags[at] = source
 	}
-	quoted := strings.Join(mapped(flags, shellQuote), " ")
+	quoted := redact(strings.Join(mapped(flags, shellQuote), " "))
 	return fmt.Sprintf("<!-- %s\nclaude %s\n-->\n%s", source, quoted, c.input)
 }
 
@@ -281,11 +281,50 @@ func (c *reviewerCall) start(ctx context.Context, note func(step)) (
 // tellsCost is the first version of Claude Code that tells what a review alone has cost (2.1.332; not 2.1.280).
 const tellsCost = "2.1.329"
 
-// budgetFails reports whether the budget of a request does not hold: Claude Code tells no cost, as it knows no
-// price of a provider's models, or is too old.
-func (c *configuration) budgetFails(env environ, version string) bool {
+// budgetFails reports whether there is a budget of a request, and does not hold: Claude Code tells no cost,
+// as it knows no price of a provider's models, or is too old.
+func (c *configuration) budgetFails(env environ) bool {
+	if c.Supervisor.MaxBudgetUSD == 0 {
+		return false
+	}
+	claude, _ := reviewersClaude(env) // without one there is no version
+	version, _, _ := askVersion(claude, env, "")
 	hasProvider := c.Supervisor.Provider != "" || env.get(providerVariable) != ""
-	return c.Supervisor.MaxBudgetUSD > 0 && (hasProvider || olderThan(version, tellsCost))
+	return hasProvider || olderThan(version, tellsCost)
+}
+
+// versionPatience bounds the wait for claude --version, which takes 10 to 100 ms. A variable, for tests.
+var versionPatience = 10 * time.Second
+
+var versionAnswer = lazyRegexp(`([0-9]+\.[0-9]+\.[0-9]+\S*) \(Claude Code\)`)
+
+// A caution is an error with which a launch goes on, as that claude can't be tried.
+type caution struct{ error }
+
+func (c caution) Unwrap() error { return c.error }
+
+// askVersion asks the claude at that path for its version in dir, "" being the current directory, and returns
+// what it says in words, too. A stand-in for Claude Code tells none. The error is that claude can't be
+// started.
+func askVersion(claude string, env environ, dir string) (version, said string, err error) {
+	ctx, cancel := context.WithTimeout(context.Background(), versionPatience)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, claude, "--version")
+	cmd.Env = reviewerEnv(env)                // some versions refuse to run inside another claude
+	cmd.Dir, cmd.WaitDelay = dir, time.Second // what it leaves running may hold its stdout
+	output, err := cmd.CombinedOutput()
+	said = oneLine(string(output))
+	if answer := versionAnswer().FindStringSubmatch(said); answer != nil {
+		return answer[1], claude + " is version " + answer[1], nil
+	} else if ctx.Err() != nil {
+		return "", fmt.Sprintf("%s did not answer --version within %v", claude, versionPatience), nil
+	} else if cmd.Process == nil {
+		err = fmt.Errorf("starting %s: %w", claude, err)
+		return "", err.Error(), err
+	} else if err != nil && said == "" {
+		said = err.Error()
+	}
+	return "", fmt.Sprintf("%s is not Claude Code: to --version it says %q", claude, said), nil
 }
 
 // olderThan reports whether a version is older than another. 2.1.331-dev.7 counts as 2.1.331, an unknown

@@ -24,7 +24,6 @@ import (
 type sessionState struct {
 	SessionID  string    `json:"session_id"`
 	Count      int       `json:"count"`                 // reviews since the last prompt, or end of a stop
-	SpentUSD   float64   `json:"spent_usd,omitempty"`   // what these reviews have cost
 	PutOffFor  []string  `json:"put_off_for,omitempty"` // the subagents that worked at the last stop
 	Enabled    mode      `json:"enabled,omitempty"`     // by its last switch or launch, "" before one
 	SwitchedAt time.Time `json:"switched_at,omitzero"`  // the time of that
@@ -129,23 +128,10 @@ func (s sessionFiles) rewrite(change func(*sessionState)) error {
 	return errors.Join(err, replaceFile(path, append(encodeJSON(state), '\n'), false))
 }
 
-// keep replaces a file of the session's as a whole. It waits for no lock: of two at once the last one stays.
-func (s sessionFiles) keep(path string, text []byte) error {
-	file, err := os.CreateTemp(string(s.dir), ".kept-*.ccc-tmp")
-	if err != nil {
-		return err
-	}
-	_, err = file.Write(text)
-	if err = errors.Join(err, file.Close()); err != nil {
-		return errors.Join(err, os.Remove(file.Name()))
-	}
-	return os.Rename(file.Name(), path)
-}
-
-// beginCount begins to count reviews and their cost anew.
-func (s *sessionState) beginCount() {
-	s.Count = 0
-	s.SpentUSD = 0
+// keep replaces a file that ccc only writes. Whoever has it open reads the old text to its end.
+func keep(path string, text []byte) error {
+	_ = os.Remove(path)
+	return os.WriteFile(path, text, 0o600)
 }
 
 // noteLaunch switches the session on as of a supervised launch, unless it was switched since.

@@ -73,6 +73,7 @@ type summary struct {
 	Request   string     `json:"request"`         // the first words of the newest request, redacted
 	number    int        // of the last review of the present request, 0 before the first
 	result    string     // Verdict with its time, as people read it
+	past      []review   // all of its reviews
 	err       error      // what of it can't be read
 }
 
@@ -88,25 +89,12 @@ func summarize(known sessionFiles, config *configuration) summary {
 	if h.updated.After(s.UpdatedAt) {
 		s.UpdatedAt = h.updated
 	}
-	for i, r := range h.Reviews {
-		s.countStop(r, h.Reviews[i+1:])
-		s.CostUSD += r.CostUSD
-		if r.Tokens != nil {
-			s.Tokens.add(*r.Tokens)
-		}
-		switch r.Verdict {
-		case verdictFailed:
-			s.Failed++
-			s.Reviews++
-		case verdictAllow, verdictBlock, verdictCancelled:
-			s.Reviews++
-		}
-	}
+	s.past = h.Reviews
+	s.add(h.Reviews)
 	for _, r := range h.sincePrompt() {
 		s.number = cmp.Or(r.Iteration, s.number)
 	}
 	s.Request = clip(oneLine(redact(h.newestRequest())), 100)
-	s.CostUSD = math.Round(s.CostUSD*1e6) / 1e6
 	if last := h.result(); last != nil {
 		at := last.lastTime()
 		s.Verdict, s.Observed, s.VerdictAt, s.result = last.Verdict, last.Observed, &at, last.result()
@@ -121,21 +109,38 @@ func summarize(known sessionFiles, config *configuration) summary {
 	return s
 }
 
-// countStop adds a stop to the numbers, if r is the review of one. What comes after it tells whether the agent
-// has acted on a refusal: at its next stop the working tree was another one.
-func (s *summary) countStop(r review, later []review) {
-	switch {
-	case !r.occasion().isStop:
-	case r.Verdict == verdictAllow:
-		s.Approved++
-	case r.Verdict == verdictFailed, r.Verdict == verdictCancelled:
-		s.Unjudged++
-	case r.Verdict == verdictBlock && !r.Observed:
-		s.SentBack++
-		next := slices.IndexFunc(later, func(r review) bool { return r.occasion().isStop })
-		isSeen := next >= 0 && r.Seen.Tree != "" && later[next].Seen.Tree != ""
-		if isSeen && later[next].Seen.Tree != r.Seen.Tree {
+// add adds the reviews of a session to the numbers. The agent has acted on a refusal if the working tree was
+// another one at its next stop.
+func (s *summary) add(all []review) {
+	var refused look
+	for _, r := range all {
+		s.CostUSD = math.Round((s.CostUSD+r.CostUSD)*1e6) / 1e6
+		if r.Tokens != nil {
+			s.Tokens.add(*r.Tokens)
+		}
+		if !slices.Contains([]verdict{verdictLimit, verdictReviewing}, r.Verdict) {
+			s.Reviews++
+		}
+		if r.Verdict == verdictFailed {
+			s.Failed++
+		}
+		if !r.occasion().isStop {
+			continue
+		}
+		if refused.Tree != "" && r.Seen.Tree != "" && r.Seen.Tree != refused.Tree {
 			s.ActedOn++
+		}
+		refused = look{}
+		switch r.Verdict {
+		case verdictAllow:
+			s.Approved++
+		case verdictFailed, verdictCancelled:
+			s.Unjudged++
+		case verdictBlock:
+			if !r.Observed {
+				s.SentBack++
+				refused = r.Seen
+			}
 		}
 	}
 }
@@ -144,25 +149,14 @@ func (s *summary) countStop(r review, later []review) {
 func sumUp(sessions []summary) string {
 	var all summary
 	for _, s := range sessions {
-		all.Reviews += s.Reviews
-		all.SentBack += s.SentBack
-		all.ActedOn += s.ActedOn
-		all.Approved += s.Approved
-		all.Unjudged += s.Unjudged
-		all.CostUSD += s.CostUSD
+		all.add(s.past)
 	}
-	some := func(n int, what words) string {
-		if n == 0 {
-			return ""
-		}
-		return say(what, n)
-	}
-	sentBack := some(all.SentBack, sumSentBack)
+	acted := ""
 	if all.SentBack >= 5 {
-		sentBack = say(sumActedOn, all.SentBack, all.ActedOn)
+		acted = say(sumActedOn, all.ActedOn)
 	}
-	return joined(say(sumReviews, count(all.Reviews, reviews)), sentBack, some(all.Approved, sumApproved),
-		some(all.Unjudged, sumUnjudged), dollars(all.CostUSD))
+	numbers := say(sumNumbers, count(all.Reviews, reviews), all.SentBack, acted, all.Approved, all.Unjudged)
+	return joined(numbers, dollars(all.CostUSD))
 }
 
 // shortID is the beginning of an id, which names it nearly always.

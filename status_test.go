@@ -214,7 +214,7 @@ func TestStatusReviewing(t *testing.T) {
 	box.timelineOf(testSession, records...)
 	expect := func(doing string) {
 		t.Helper()
-		row := `(?s)^Session .*\n.*  2/10     reviewing 2/10 · \d\ds  -     /.*  mend it all\n\n1 review · 1 sent back\n$`
+		row := `(?s)^Session .*\n.*  2/10     reviewing 2/10 · \d\ds  -     /.*  mend it all\n\n1 review · 1 sent back · 0 approved · 0 not reviewed\n$`
 		if got := box.ccc("status"); !regexp.MustCompile(row).MatchString(got) {
 			t.Errorf("status %s, want %s", got, row)
 		}

@@ -136,7 +136,7 @@ func TestSwitchLimit(t *testing.T) {
 			if got := box.stop(""); decided(got.stdout) != blockNotYet || !strings.Contains(got.stderr, fmt.Sprintf("iteration %d/%[1]d", n)) {
 				t.Errorf("the last review: %+v", got)
 			}
-			if got := box.stop(""); strings.Contains(got.stdout, "block") || !strings.Contains(got.stderr, "审查次数用完 "+test.limit+"/"+test.limit) ||
+			if got := box.stop(""); strings.Contains(got.stdout, "block") || !strings.Contains(got.stderr, "这项要求的 "+test.limit+" 次审查已用完，允许停止") ||
 				test.session != strings.Contains(got.stdout, "这项要求的 "+test.limit+" 次审查已用完") {
 				t.Errorf("behind it: %+v", got)
 			}

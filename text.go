@@ -155,26 +155,20 @@ var (
 		"Subagents are still at work: the review is put off until they have ended and the agent stops again."}
 	earlierDeferred = words{"上次停下时子代理还在工作，那次停下没有审查。",
 		"Subagents were at work at the last stop, so it was not reviewed."}
-	questionUnreviewed = words{"这个提问的审查未完成，直接交给了你。\n原因：%s\n详情见 ccc log", // cause
-		"This question went to you without a review. Cause: %s\nDetails: ccc log"}
+	questionUnreviewed = words{"这个提问的审查未完成，直接交给了你。\n原因：%s\n%s", // as in reviewFailed
+		"This question went to you without a review. Cause: %s\n%s"}
 	// Above the questions, and below them.
 	questionAnswered = words{"审查者（不是你）回答了 Agent 的提问：",
 		"The reviewer, not you, answered the agent's question:"}
 	reviewersAnswer = words{"它的回答：%s", "Its answer: %s"}
 	answerYourself  = words{"不同意：按 Esc，再输入你的回答", "To answer otherwise: press Esc and type it"}
-	// count of reviews
-	limitReached = words{"这项要求的审查次数已用完（%s）",
-		"The limit of %s is reached; there are no more for this request"}
-	budgetUsed = words{"这项要求的 $%.2f 预算已用完", "The budget of $%.2f for this request is used up"}
-	budgetStop = words{"这项要求的 $%.2f 预算已用完，这次停下没有再审。\n你再发消息会重新计数。",
-		"The budget of $%.2f for this request is used up: this stop had no review. Your next prompt gives a " +
-			"new one."}
-	budgetQuestion = words{"这项要求的 $%.2f 预算已用完，这个提问没有审查。",
-		"The budget of $%.2f for this request is used up: this question had no review."}
-	limitQuestion = words{"这项要求的 %s审查已用完，这个提问没有审查。",
-		"The limit of %s is reached: this question had none."}
-	limitStop = words{"这项要求的 %s审查已用完，这次停下没有再审。\n你再发消息会重新计数。",
-		"The limit of %s is reached: this stop had none. Your next prompt gives new reviews."}
+	// What is used up at the limit: a count of reviews, or a budget.
+	limitReached = words{"这项要求的 %s审查已用完", "The limit of %s for this request is reached"}
+	budgetUsed   = words{"这项要求的 $%.2f 预算已用完", "The budget of $%.2f for this request is used up"}
+	// one of these
+	limitQuestion = words{"%s，这个提问没有审查。", "%s: this question had no review."}
+	limitStop     = words{"%s，这次停下没有再审。\n你再发消息会重新计数。",
+		"%s: this stop had no review. Your next prompt gives new ones."}
 	feedbackStillOpen = words{"上次的反馈还没有解决：%s", "The last feedback is still open: %s"}
 	observedFeedback  = words{"反馈（Agent 没有收到，由你决定是否转告）：%s",
 		"The feedback, which the agent has not got; pass it on as you like: %s"}
@@ -214,9 +208,8 @@ var (
 
 // Why there was no review, or no look at the files, in ccc's own words.
 var (
-	errSwitchedOff = errText{"审查期间监督被关闭", "supervision was switched off during the review"}
-	errUserEnded   = errText{"按了 Esc 或 Ctrl-C，Claude Code 退出了，或者 ccc 被强行结束",
-		"Esc or Ctrl-C was pressed, Claude Code exited, or ccc was killed"}
+	errSwitchedOff   = errText{"审查期间监督被关闭", "supervision was switched off during the review"}
+	errUserEnded     = errText{"审查没有做完就被结束了", "it was ended before its verdict"}
 	errOverBudget    = errText{"预算已用完", "its budget is used up"}
 	errNoResult      = errText{"审查者没有给出结果就结束了", "the reviewer ended without a result"}
 	errNoCount       = errText{"计数无法保存，只审查第一次停下", "without a count only the first stop is reviewed"}
@@ -261,22 +254,18 @@ var (
 	questionToUser   = words{"[SUPERVISOR] 问题交给用户", "[SUPERVISOR] The question goes to the user"}
 	questionSentBack = words{"[SUPERVISOR] 提问退回\n%s\nAgent 将根据反馈继续工作",
 		"[SUPERVISOR] Question sent back\n%s\nThe agent goes on with this feedback"}
-	// At the limit: how many there are
-	stopSkipped = words{"[SUPERVISOR] 审查次数用完 %d/%[1]d，允许停止",
-		"[SUPERVISOR] Limit of reviews reached, %d/%[1]d: the agent may stop"}
-	questionSkipped = words{"[SUPERVISOR] 审查次数用完 %d/%[1]d，问题交给用户",
-		"[SUPERVISOR] Limit of reviews reached, %d/%[1]d: the question goes to the user"}
+	// limitReached or budgetUsed
+	stopSkipped     = words{"[SUPERVISOR] %s，允许停止", "[SUPERVISOR] %s: the agent may stop"}
+	questionSkipped = words{"[SUPERVISOR] %s，问题交给用户", "[SUPERVISOR] %s: the question goes to the user"}
 )
 
 // A session on one line: ccc status.
 var (
 	noSessionYet = words{"%s 里还没有受监督的会话\n要开始：ccc --supervisor", // a directory
 		"No session has been supervised in %s yet\nTo start one: ccc --supervisor"}
-	sumReviews  = words{"共审查 %s", "%s"}
-	sumSentBack = words{"退回 %d 次", "%d sent back"}
-	sumActedOn  = words{"退回 %d 次，其中 %d 次之后有改动", "%d sent back, %d of them acted on"}
-	sumApproved = words{"通过 %d 次", "%d approved"}
-	sumUnjudged = words{"%d 次未完成", "%d not reviewed"}
+	sumNumbers = words{"共审查 %s · 退回 %d 次%s · 通过 %d 次 · %d 次未完成",
+		"%s · %d sent back%s · %d approved · %d not reviewed"}
+	sumActedOn  = words{"（其中 %d 次之后有改动）", " (%d of them acted on)"}
 	statusHeads = [...]words{
 		{"会话", "Session"}, {"审查", "Reviews"}, {"结果", "Result"},
 		{"花费", "Cost"}, {"项目", "Project"}, {"要求", "Request"},
@@ -322,14 +311,11 @@ var (
 	linesCounted   = words{"行", "line"}
 	// The errors of ccc try that a run may end with.
 	timedOut        = words{"到了时限，已结束", "ended at the timeout"}
-	sentBackByCheck = words{"被 .claude/check %[1]s（退出码 %[2]d，%[3]s）", "%s by .claude/check (exit code %d, %s)"}
-	checkPassed     = words{".claude/check 通过（%s）", ".claude/check passed (%s)"}
-	checkFailed     = words{".claude/check 没有通过（退出码 %d，%s）", ".claude/check failed (exit code %d, %s)"}
-	checkNotRun     = words{"没有运行 .claude/check：%s", ".claude/check was not run: %s"}
-	checkNotStarted = words{"启动不了（退出码 %d）", "it can't be started (exit code %d)"}
-	checkNoAccess   = words{"它不可执行", "it is not executable"}
-	reviewedBy      = words{"由 %s 审查", "reviewed by %s"}
-	runWithoutCopy  = words{"建不了副本：%s", "no copy can be made: %s"}
+	sentBackByCheck = words{"%s（.claude/check）", "%s by .claude/check"}
+	checkNotStarted = words{"启动不了：它，或者它要运行的程序，不存在或不可执行",
+		"it can't be started: it, or a program that it needs, is missing or not executable"}
+	reviewedBy     = words{"审查者：%s", "reviewer: %s"}
+	runWithoutCopy = words{"建不了副本：%s", "no copy can be made: %s"}
 	// The first column of the facts of a review.
 	leadFormat   = words{"%s：", "%-9s"}
 	leadAsked    = words{"用户", "user"}

@@ -187,9 +187,8 @@ var (
 		"It has failed twice in a row (exit code %d, %s), so you are asked this time. Judge whether the work is " +
 			"at fault or the check: it failed before the change, it is flaky, or it needs what a copy does not " +
 			"have. Its output ends with:\n```\n%s\n```"}
-	toldNotRun = words{"没有运行：%s", "It was not run: %s"}
-	toldEnded  = words{"既没通过也没失败：%s（%s）", "It neither passed nor failed: it was %s (%s)"}
-	toldEdited = words{ // what it was, what it is
+	toldNoResult = words{"既没通过也没失败：%s（%s）", "It neither passed nor failed: %s (%s)"}
+	toldEdited   = words{ // what it was, what it is
 		"改动开始以来它变了。放松的检查等于放松的测试，请一并判断。\n原来：%s\n现在：%s",
 		"It has changed since the change began. A loosened check is a loosened test: judge that, too.\n" +
 			"It was: %s\nIt is: %s"}

@@ -21,6 +21,7 @@ package main
 import (
 	"cmp"
 	"encoding/json"
+	"math"
 	"slices"
 	"time"
 )
@@ -130,7 +131,7 @@ type outcome struct {
 	Feedback        string  `json:"feedback,omitempty"`         // what is left to do; if allow, to the user
 	NoVerdict       bool    `json:"no_verdict,omitempty"`       // the reviewer gave only words: the feedback
 	Withheld        bool    `json:"withheld,omitempty"`         // but not fit ones: the feedback is ccc's
-	Error           string  `json:"error,omitempty"`            // of failed and cancelled: why
+	Error           string  `json:"error,omitempty"`            // why no verdict; of limit: the budget
 	Cause           cause   `json:"cause,omitempty"`            // the kind of that, if it is one of those above
 	DurationSeconds float64 `json:"duration_seconds,omitempty"` // of the reviewer's process
 	CostUSD         float64 `json:"cost_usd,omitempty"`         // of this review alone
@@ -197,16 +198,14 @@ const (
 	stepRefused = "refused" // Claude Code refused the call, which was recorded before
 	stepError   = "error"   // the call, which was recorded before, failed, and was no command
 	stepWords   = "words"   // the reviewer said something
-	stepRun     = "run"     // ccc try ran a command
-	stepCheck   = "check"   // .claude/check: as run, but no exit code if it was ended or not run
+	stepRun     = "run"     // a command was run in a copy
 )
 
 // steps are what the reviewer of a review did, as lists.
 type steps struct {
 	Tools   []string `json:"tools"`   // calls that were neither refused nor errors, as in step.Tool
-	Runs    []step   `json:"runs"`    // what ccc try ran
+	Runs    []step   `json:"runs"`    // what was run in copies
 	Refused []string `json:"refused"` // calls that Claude Code refused
-	check   *step    // the project's own check
 	current string   // its last call, "" where that came to nothing
 }
 
@@ -374,8 +373,6 @@ func (d *steps) add(next step) {
 		}
 	case stepRun:
 		d.Runs = append(d.Runs, next)
-	case stepCheck:
-		d.check = &next
 	}
 }
 
@@ -469,24 +466,19 @@ func (h *history) withoutVerdict() (row int) {
 	return row
 }
 
-// isRed reports whether the project's check failed.
-func (d steps) isRed() bool {
-	return d.check != nil && d.check.ExitCode != nil && *d.check.ExitCode != 0
-}
-
-// isByCheck reports whether the project's check sent the agent back, and no reviewer was asked.
-func (r review) isByCheck() bool { return r.did.isRed() && r.Verdict == verdictBlock && r.Way == "" }
-
-// isRed reports whether the project's check failed when it ran last since the user's last prompt, and nobody
-// has approved since.
-func (h *history) isRed() (isRed bool) {
+// budgetLeft returns how much of a budget the reviews in the count have left: those since the user's last
+// prompt, or the last end of a stop.
+func (h *history) budgetLeft(budget float64) (left float64) {
+	left = budget
 	for _, r := range h.sincePrompt() {
-		if r.did.check != nil && r.did.check.ExitCode != nil {
-			isRed = r.did.isRed()
+		if r.Iteration > 0 {
+			left -= r.CostUSD
 		}
-		isRed = isRed && !r.approves()
+		if r.approves() && r.occasion().isStop && !r.Waiting {
+			left = budget
+		}
 	}
-	return isRed
+	return math.Round(left*1e6) / 1e6 // a difference of fractions has odd last digits
 }
 
 // occasion returns what r is a review of.

@@ -208,7 +208,7 @@ func (l *launch) tryOnce(ctx context.Context) error {
 		return withHint(fmt.Errorf(format, trialPatience.Seconds()), "claude")
 	}
 	// Outside the project a version manager's shim runs another version, or none.
-	if there, said, _ := l.askVersion(dir); there != l.version {
+	if there, said, _ := askVersion(l.claude, l.dirs.env, dir); there != l.version {
 		return caution{fmt.Errorf("in %s, %s", dir, said)}
 	}
 	const muted = "claude was tried and ran no hooks, so nothing would be reviewed"

@@ -396,7 +396,7 @@ func TestVersionLeavesRunning(t *testing.T) {
 	box := newFakeBox(t)
 	box.claudeIs(`echo "2.1.332 (Claude Code)"; sleep 20 &`)
 	start := time.Now()
-	version, _, err := (&launch{claude: filepath.Join(box.home, "../bin/claude"), dirs: dirs{env: box.vars}}).askVersion(box.work)
+	version, _, err := askVersion(filepath.Join(box.home, "../bin/claude"), box.vars, box.work)
 	check(t, err)
 	expectIs(t, "the version", version, "2.1.332")
 	if took := time.Since(start); took > 15*time.Second {

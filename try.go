@@ -110,20 +110,12 @@ func recordRun(ran step, env environ) {
 	if review == "" {
 		return
 	}
-	ran = ran.recorded()
-	ran.Review = review
+	ran.Review, ran.Command, ran.Error = review, redact(ran.Command), redact(ran.Error)
+	ran.Output = outputKept(redact(ran.Output))
 	dir, id := filepath.Split(filepath.Clean(session))
 	if err := stateDir(dir).session(id).append(entry{Step: &ran}); err != nil {
 		fmt.Fprintln(os.Stderr, "ccc: try: recording the run:", printable(redact(err.Error())))
 	}
-}
-
-// recorded is the run as a timeline has it: redacted, with the end of its output.
-func (s step) recorded() step {
-	s.Command = redact(s.Command)
-	s.Error = redact(s.Error)
-	s.Output = outputKept(redact(s.Output))
-	return s
 }
 
 // outputKept is the end of what a run printed: 2,000 bytes.

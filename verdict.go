@@ -124,7 +124,7 @@ func (p place) whyNone() []string {
 func (r review) answer(record treeRecord, o *lookout) (word verdict, why string, told []string, err error) {
 	switch {
 	case r.Verdict != verdictAllow:
-		return r.Verdict, cmp.Or(r.Error, r.Feedback), nil, nil
+		return r.Verdict, joined(r.Error, r.Feedback), nil, nil
 	case o.seen.Repository == "":
 		return r.Verdict, say(verdictAlone, errNoGit), nil, nil
 	}

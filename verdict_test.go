@@ -41,7 +41,7 @@ func TestBadInput(t *testing.T) {
 			verdict = 3 changed | notes.txt
 			review = 0 [SUPERVISOR] Review: approved |`},
 		{"a torn record", first, "echo 1 >>notes.txt; git commit -qam x", timeline + "head -c -40 $f >$f.new; mv $f.new $f", "", `
-			verdict = 0 allow | killed
+			verdict = 0 allow | ended before its verdict
 			review = 0 [SUPERVISOR] Review: approved |`},
 		{"another record behind a torn one", first, "echo 1 >>notes.txt; git commit -qam x",
 			timeline + `head -c -40 $f >$f.new; echo >>$f.new; tail -n 1 $f >>$f.new; mv $f.new $f`, "", `
