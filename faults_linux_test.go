@@ -159,24 +159,32 @@ func TestFaultOthersFile(t *testing.T) {
 	onlyRoot(t)
 	box := newHookBox(t)
 	box.write(statePath, 0o600, `{"session_id":"`+testSession+`","count":3}`)
-	const nobody = 65534
-	root := filepath.Dir(box.home)
-	self, err := os.Executable()
-	check(t, err)
-	for name, program := range map[string]string{"bin/ccc": self, "bin/claude": "testdata/claude"} {
-		os.Remove(filepath.Join(root, name))
-		check(t, exec.Command("cp", program, filepath.Join(root, name)).Run()) // no fork of the tests' has it open for writing (golang/go#22315)
+	box.ordinary()
+	check(t, os.Chown(filepath.Join(box.home, statePath), 0, 0))
+	expectEnd(t, "the stop", box.stop(""), 0, blockNotYet, "permission denied")
+}
+
+// A record that belongs to another user, or whose lock does: each event says so, and what was sent back there stays. If it
+// can't be read, ccc verdict can't tell.
+func TestFaultOthersRecord(t *testing.T) {
+	onlyRoot(t)
+	for suffix, code := range map[string]int{".json": 2, ".lock": 1} {
+		box := newHookBox(t)
+		box.repository()
+		box.submit("do it")
+		box.write("../work/notes.txt", 0o600, "2\n")
+		box.stop("")
+		found, _ := filepath.Glob(filepath.Join(box.home, ".claude/ccc/tree-*"+suffix))
+		box.ordinary()
+		check(t, os.Chown(found[0], 0, 0))
+		box.reviews(allows(""))
+		const denied = "permission denied"
+		expectIs(t, "what the prompt's message says of "+suffix, strings.Count(box.submit("go on").stdout, denied), 1)
+		expectIn(t, "the stop's "+suffix, box.stop("").stderr, "noting the last review: open "+found[0]+": "+denied)
+		expectIs(t, "the exit code with root's "+suffix, box.run(30*time.Second, "", "ccc", "verdict").code, code)
+		check(t, os.Chown(found[0], madeUpUser, madeUpUser))
+		expectIs(t, "ccc verdict after all", box.run(30*time.Second, "", "ccc", "verdict").stdout, "block\n")
 	}
-	filepath.Walk(root, func(path string, info os.FileInfo, err error) error {
-		if filepath.Base(path) != filepath.Base(statePath) {
-			os.Chown(path, nobody, nobody)
-		}
-		return nil
-	})
-	cmd := box.command("ccc", "supervisor-hook")
-	cmd.Stdin = strings.NewReader(box.event("Stop", ""))
-	cmd.SysProcAttr.Credential = &syscall.Credential{Uid: nobody, Gid: nobody}
-	expectEnd(t, "the stop", box.finish(cmd, time.Minute), 0, blockNotYet, "permission denied")
 }
 
 // A process of another user's is there, though no signal may be sent to it.
