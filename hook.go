@@ -254,8 +254,7 @@ func (h *hook) count(r *review) error {
 		budget := h.config.Supervisor.MaxBudgetUSD
 		switch {
 		case budget > 0 && h.past.budgetLeft(budget) <= 0:
-			r.Budget = budget
-			r.Error = errOverBudget.Error()
+			r.Error = say(budgetUsed, budget)
 		case s.Count < r.Limit:
 			s.Count++
 			r.Iteration = s.Count
@@ -445,10 +444,7 @@ func (r review) decide(inSession bool) any {
 
 // usedUp says at the limit what of the request is used up.
 func (r review) usedUp() string {
-	if r.Budget > 0 {
-		return say(budgetUsed, r.Budget)
-	}
-	return say(limitReached, count(r.Limit, reviews))
+	return cmp.Or(r.Error, say(limitReached, count(r.Limit, reviews)))
 }
 
 // message is what the user reads of a review that ended so: that it failed, that the limit is reached, or

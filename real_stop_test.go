@@ -796,7 +796,7 @@ func TestRealClientBudget(t *testing.T) {
 		box.run(300*time.Second, "", "ccc", "--supervisor", "-p", "do it")
 		expectEqual(t, "the verdicts", box.supervised(), []string{"do it: block limit"})
 		last := lastReview(t, box.onlyTimeline())
-		expectIs(t, "the budget that is used up", last.Budget, 1)
+		expectIs(t, "the budget that is used up", last.Error, fmt.Sprintf(budgetUsed.zh, 1.0))
 		expectIs(t, "the last feedback", last.Feedback, "not yet")
 	})
 }

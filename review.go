@@ -304,8 +304,7 @@ func (s *supervision) end(r review, err error) review {
 		r.Verdict, r.Error, r.Feedback = verdictCancelled, err.Error(), ""
 	case errors.Is(err, errOverBudget) && r.Iteration > 0:
 		r.Verdict = verdictLimit
-		r.Budget = s.config.Supervisor.MaxBudgetUSD
-		r.Error = err.Error()
+		r.Error = say(budgetUsed, s.config.Supervisor.MaxBudgetUSD)
 	case err != nil:
 		r.Verdict, r.Error, r.Feedback = verdictFailed, err.Error(), ""
 	case r.Verdict == verdictBlock: // a reviewer may refuse without a word

@@ -65,7 +65,6 @@ type review struct {
 	Deadline    time.Time `json:"deadline,omitzero"`        // of its time: decides where locks can't tell
 	Request     string    `json:"request,omitempty"`        // the newest that the reviewer gets, cut
 	LastMessage string    `json:"last_message,omitempty"`   // the agent's, cut
-	Budget      float64   `json:"budget_usd,omitempty"`     // of limit: what the request could cost is used up
 	Question    string    `json:"question,omitempty"`       // a line for each, and "- " for an option
 	Waiting     bool      `json:"waiting,omitempty"`        // an approval ends no request: more was to come
 	Awaited     string    `json:"awaited,omitempty"`        // what was to come, in words
@@ -96,8 +95,7 @@ func (r review) addition() review {
 	seen := r.Seen
 	seen.tree = tree{}
 	return review{ID: r.ID, PromptSource: r.PromptSource, Model: r.Model, Judge: r.Judge, Way: r.Way,
-		NoCopy: r.NoCopy, Rule: r.Rule, Seen: seen, Change: r.Change, Ended: r.Ended,
-		Observed: r.Observed, Budget: r.Budget,
+		NoCopy: r.NoCopy, Rule: r.Rule, Seen: seen, Change: r.Change, Ended: r.Ended, Observed: r.Observed,
 		outcome: r.outcome}
 }
 
