@@ -114,8 +114,9 @@ func newHook(d dirs, event *hookEvent) *hook {
 	}
 	h.state, err = h.session.readState() // of one that can't be read the last switch
 	if claims && err == nil && d.env.get(jobVariable) != "" && len(h.state.MovedFrom) == 0 {
-		if before, isKnown := d.movedFrom(event.SessionID, event.TranscriptPath); isKnown {
-			h.warn("going on as the session that was moved", h.session.goOnAs(before))
+		before, isForked, isKnown := d.movedFrom(event.SessionID, event.TranscriptPath)
+		if isKnown {
+			h.warn("going on as the session that was moved", h.session.goOnAs(before, isForked))
 			h.state, _ = h.session.readState()
 		}
 	}
@@ -139,7 +140,7 @@ func (h *hook) stop(on *occasion) any {
 	r := newReview(on.name)
 	r.Seen.tree = h.place.tree
 	var err error
-	h.past, err = h.readPast()
+	h.past, err = h.session.readPast(h.state)
 	h.warn("reading the timeline", err)
 	ctx, cancel := h.untilEnded(h.patience())
 	defer cancel()
@@ -373,7 +374,7 @@ func (h *hook) recordPrompt(text string) any {
 		}
 		return nil
 	}
-	past, err := h.readPast()
+	past, err := h.session.readPast(h.state)
 	h.warn("reading the timeline", err)
 	last := past.lastStop()
 	isNew := last.line > past.prompted || last.isAbandoned()

@@ -1029,6 +1029,13 @@ func TestRealClientMoved(t *testing.T) {
 			tty.prompt("two refused")
 			tty.waitFor("not yet", 90*time.Second)
 		}, []string{"one: allow", "two refused: block allow"}},
+		"in mid-turn": {func(box *sandbox, tty *terminal) {
+			tty.prompt("work")
+			tty.waitFor("until", 90*time.Second)
+			tty.keys("Left")
+			tty.waitFor("after the current tool", 60*time.Second)
+			box.write("../work/worked", 0o600, "")
+		}, []string{": allow", "one: allow"}},
 		"off": {func(box *sandbox, tty *terminal) {
 			tty.prompt("/supervisor off")
 			tty.waitFor("监督已关闭", 60*time.Second)
@@ -1046,6 +1053,8 @@ func TestRealClientMoved(t *testing.T) {
 						return replyVerdict(false, "not yet")
 					case r.Kind == "review":
 						return replyVerdict(true, "")
+					case strings.HasSuffix(r.last("user"), "work"):
+						return bash("until [ -e worked ]; do sleep 0.1; done; echo done")
 					}
 					return replyText("done")
 				})

@@ -507,6 +507,39 @@ func TestRealClientAnswers(t *testing.T) {
 	})
 }
 
+// A plan that the user approved with "clear context" begins a session without a prompt: the plan is its
+// request, and its change begins at the commit.
+func TestRealClientPlanCleared(t *testing.T) {
+	forClients(t, nil, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
+		api := box.answering(func(r apiRequest) apiReply {
+			last := r.last("user")
+			_, path, _ := strings.Cut(r.text(), "create your plan at ")
+			path, _, _ = strings.Cut(path, " using")
+			switch {
+			case r.Kind == "review":
+				return replyVerdict(true, "")
+			case strings.HasSuffix(last, "plan it"):
+				return replyTool("Write", fmt.Sprintf(`{"file_path":%q,"content":"1. paint it red"}`, path))
+			case strings.Contains(last, "/plans/"):
+				return replyTool("ExitPlanMode", `{"plan":"1. paint it red"}`)
+			}
+			return replyText("done")
+		})
+		box.repository()
+		box.setSettings(`{"showClearContextOnPlanAccept":true}`)
+		tty := box.start("--permission-mode", "plan")
+		tty.prompt("plan it")
+		tty.waitFor("clear context", 90*time.Second)
+		box.write("../work/planned", 0o600, "red")
+		tty.choose("clear context")
+		api.await(t, "review", 1, 90*time.Second)
+		plan := "PLANNED Implement the following plan:\n\n1. paint it red"
+		expectIn(t, "the request", strings.Join(api.told(t), "|"), plan)
+		expectIn(t, "the request", api.lastReview(t), "\nA planned\n")
+		expectNotIn(t, "the request", api.lastReview(t), "notes.txt")
+	})
+}
+
 // What is asked with -p, on stdin, in a stream and by a command is a request, and so is what was asked before a session was switched on.
 func TestRealClientPrinted(t *testing.T) {
 	beside(t)

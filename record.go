@@ -199,13 +199,15 @@ func (p place) takeChange(ctx context.Context, s sessionFiles, transcript string
 	defer o.end()
 	c.look, c.open = o.seen, map[string]bool{}
 	r, err := p.record()
+	state, _ := s.readState()
+	own := append(slices.Clone(state.MovedFrom), s.id)
 	for _, b := range r.Open {
 		isHere, isAll := o.find(b, r.Approved.Tree)
 		c.open[b.id()] = isAll
 		if isHere {
 			begins = append(begins, b.begin)
 		}
-		if isHere && b.Session != s.id && len(c.others) < 3 {
+		if isHere && !slices.Contains(own, b.Session) && len(c.others) < 3 {
 			c.others = append(c.others, p.describe(b))
 		}
 	}

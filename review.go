@@ -53,16 +53,6 @@ func (s *supervision) update(change func(*sessionState)) error {
 	})
 }
 
-// readPast reads the history of the session, which goes on from those that it was before Claude Code moved it.
-func (s *supervision) readPast() (*history, error) {
-	ids := append(slices.Clone(s.state.MovedFrom), s.session.id)
-	past, err := s.session.dir.session(ids[0]).readHistory()
-	for _, id := range ids[1:] {
-		err = cmp.Or(err, past.goOn(s.session.dir.session(id), s.state.CreatedAt))
-	}
-	return past, err
-}
-
 // reviewLimit returns how many reviews a request has. In a session Claude Code's own limit, at which it would
 // end the turn by force, counts too. The hook's environment has it, whoever launched the session: 8 for a
 // value without a number, and none for 0 (2.1.280, 2.1.332).
@@ -317,8 +307,15 @@ func (s *supervision) end(r review, err error) review {
 		r.Feedback = s.past.refusal().Feedback
 	}
 	// What is still to come wakes the agent without a prompt: its reviews are counted on.
-	if on.isStop && r.Verdict == verdictAllow && !r.Waiting {
-		s.warnLost("beginning the count anew", s.update(func(state *sessionState) { state.Count = 0 }))
+	isEnd := on.isStop && r.Verdict == verdictAllow && !r.Waiting
+	isGivenBack := r.Observed && r.Iteration > 0 // observe, which counts for no limit, was typed meanwhile
+	if isEnd || isGivenBack {
+		s.warnLost("counting the review", s.update(func(state *sessionState) {
+			state.Count = max(0, state.Count-1)
+			if isEnd {
+				state.Count = 0
+			}
+		}))
 	}
 	r.Ended = now()
 	switch {

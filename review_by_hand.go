@@ -55,7 +55,7 @@ func superviseStored(stored storedSession, d dirs) (s *supervision, err error) {
 		caller: caller{isReview: true}}
 	s.dirs.here, s.dirs.env = transcriptStart(stored.path), withoutLaunch(d.env)
 	s.state, _ = s.session.readState() // without it the session's provider is not known
-	if s.past, err = s.readPast(); err != nil {
+	if s.past, err = s.session.readPast(s.state); err != nil {
 		return nil, err
 	}
 	if last := s.past.result(); last != nil && last.Verdict == verdictReviewing {

@@ -7,6 +7,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/rand"
 	"encoding/json"
 	"errors"
@@ -33,6 +34,7 @@ type sessionState struct {
 
 	// The sessions that this one was before Claude Code moved it to the background, oldest first.
 	MovedFrom []string `json:"moved_from,omitempty"`
+	Forked    bool     `json:"forked,omitempty"` // the last of them goes on beside this one
 
 	// Where its change begins, by place.key.
 	Begins map[string]sessionBegin `json:"begins,omitempty"`
@@ -251,7 +253,7 @@ func modeOf(state sessionState, c caller, observe bool) mode {
 
 // goOnAs makes the session, which Claude Code has moved, go on as the one that it was before. What the user
 // has switched in it since stays.
-func (s sessionFiles) goOnAs(before sessionFiles) error {
+func (s sessionFiles) goOnAs(before sessionFiles, isForked bool) error {
 	from, err := before.readState()
 	if err != nil || from.Enabled == "" {
 		return err // it was nobody's
@@ -261,16 +263,28 @@ func (s sessionFiles) goOnAs(before sessionFiles) error {
 			state.Enabled, state.SwitchedAt = from.Enabled, from.SwitchedAt
 		}
 		state.MovedFrom = append(from.MovedFrom, before.id)
+		state.Forked = isForked
 		state.Count = from.Count
 		state.Provider = from.Provider
 		state.Begins = from.Begins
 	})
 }
 
+// readPast reads the history of the session with that state, which goes on from those that it was before
+// Claude Code moved it.
+func (s sessionFiles) readPast(state sessionState) (*history, error) {
+	ids := append(slices.Clone(state.MovedFrom), s.id)
+	past, err := s.dir.session(ids[0]).readHistory()
+	for _, id := range ids[1:] {
+		err = cmp.Or(err, past.goOn(s.dir.session(id), state.CreatedAt))
+	}
+	return past, err
+}
+
 // movedFrom returns the session which Claude Code has moved to the background, or forked there, as the one with
 // that id and transcript, if ccc knows it. At the end of the old transcript stands the id of the new session,
 // and a fork's job names its parent (2.1.280, 2.1.332). The new transcript is not there before the first stop.
-func (d dirs) movedFrom(session, transcript string) (before sessionFiles, isKnown bool) {
+func (d dirs) movedFrom(session, transcript string) (before sessionFiles, isForked, isKnown bool) {
 	names, _ := os.ReadDir(string(d.state))
 	text, _ := os.ReadFile(filepath.Join(d.env.get(jobVariable), "state.json"))
 	var job struct{ ForkParentSessionID string }
@@ -283,11 +297,12 @@ func (d dirs) movedFrom(session, transcript string) (before sessionFiles, isKnow
 			continue
 		}
 		end := lastBytes(filepath.Join(filepath.Dir(transcript), id+".jsonl"), 4<<10)
-		if id == job.ForkParentSessionID || bytes.Contains(end, mark) {
-			return d.state.session(id), true
+		isForked = id == job.ForkParentSessionID
+		if isForked || bytes.Contains(end, mark) {
+			return d.state.session(id), isForked, true
 		}
 	}
-	return before, false
+	return before, false, false
 }
 
 // isAgents reports whether a tool of an agent's calls ccc: such have no terminal. Its client's process may not

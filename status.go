@@ -24,11 +24,16 @@ func showStatus(c *invocation, d dirs) error {
 	}
 	config, _ := loadConfig(d) // a broken one is no reason not to show the rest
 	s, sessions := newScreen(os.Stdout), []summary{}
+	moved := map[string]bool{} // what goes on as another session, which is newer
 	for _, id := range ids {
 		if len(sessions) == statusRows && !c.has("--json") {
 			break
 		}
 		known := summarize(d.state.session(id), config)
+		moved[known.movedFrom] = true
+		if moved[id] {
+			continue
+		}
 		if reportError(os.Stderr, known.err); known.err != nil || !known.UpdatedAt.IsZero() {
 			sessions = append(sessions, known)
 		}
@@ -74,15 +79,23 @@ type summary struct {
 	number    int        // of the last review of the present request, 0 before the first
 	result    string     // Verdict with its time, as people read it
 	past      []review   // all of its reviews
+	movedFrom string     // the session that it was before Claude Code moved it, "" for none
 	err       error      // what of it can't be read
 }
 
 // summarize reads a session's state and timeline. What can't be read is missing, and err is why.
 func summarize(known sessionFiles, config *configuration) summary {
 	state, stateErr := known.readState()
-	h, err := known.readHistory()
+	movedFrom := ""
+	if n := len(state.MovedFrom); n > 0 && !state.Forked {
+		movedFrom = state.MovedFrom[n-1]
+	} else {
+		state.MovedFrom = nil // a fork has a history of its own
+	}
+	h, err := known.readPast(state)
 	s := summary{Session: known.id, Project: h.project, Count: state.Count, UpdatedAt: state.UpdatedAt,
-		Limit: cmp.Or(h.limit, config.Supervisor.MaxIterations), err: errors.Join(stateErr, err)}
+		movedFrom: movedFrom, Limit: cmp.Or(h.limit, config.Supervisor.MaxIterations),
+		err: errors.Join(stateErr, err)}
 	if !state.UpdatedAt.IsZero() {
 		s.Mode = modeOf(state, caller{asked: "1"}, config.Supervisor.Observe) // on, if it was never switched
 	}

@@ -76,6 +76,11 @@ var storySteps = []storyStep{
 		asTool := append(slices.Clone(s.env), "CLAUDECODE=1", fmt.Sprint("CLAUDE_PID=", os.Getpid()))
 		s.end(s.begin(a.here, "", asTool, "sh", "-c", parts[1]))
 	}},
+	{pattern(`([A-Z]) begins with the plan: (.*)`), "", func(s *storyRun, a *storySession, parts []string) {
+		members := `"origin":{"kind":"auto-continuation"},"planContent":` + inQuotes(parts[1]) + `,`
+		text := inQuotes("Implement the following plan:\n\n" + parts[1])
+		s.add(a, "user", members, `{"type":"text","text":`+text+`}`)
+	}},
 	{pattern(`([A-Z]) says: (.*)`), "", func(s *storyRun, a *storySession, parts []string) {
 		s.says(a, parts[1])
 	}},

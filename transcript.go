@@ -24,7 +24,7 @@ type conversation struct {
 	requests   []userRequest // the user's words that stand, oldest first
 	submitted  []string      // all entries that were typed or submitted, also what was taken back
 	queue      []queued      // what waits in Claude Code's queue, or was taken back from it
-	began      time.Time     // the time of the first prompt
+	began      time.Time     // the time of the first prompt, or of what the agent did before any
 	acted      time.Time     // when the agent said or did something last
 	called     time.Time     // when the agent called a tool last
 	lastWords  string        // the agent's, in its last message
@@ -213,6 +213,9 @@ func (c *conversation) line(line []byte) {
 		i := max(0, slices.IndexFunc(c.queue, isIt))
 		c.queue = slices.Delete(c.queue, i, min(i+1, len(c.queue)))
 	case e.Type == "assistant":
+		if c.began.IsZero() { // a wake-up after /clear
+			c.began = e.Timestamp
+		}
 		c.lastWords, c.lastCall = text, e.Message.Content.call
 		if c.lastCall != "" {
 			c.called, c.wordsOnly = e.Timestamp, false
@@ -249,7 +252,8 @@ func commandIn(text string) string {
 }
 
 // addTyped adds what the user typed, if it is for the agent. Of the client's own commands /goal and /plan
-// are, which have neither origin nor source.
+// are, which have neither origin nor source. A plan that the user approved with "clear context" begins a
+// conversation, without a prompt (2.1.280, 2.1.332).
 func (c *conversation) addTyped(e transcriptEntry, text string) {
 	dir, isAddDir := strings.CutPrefix(text, "/add-dir ")
 	switch {
@@ -259,7 +263,7 @@ func (c *conversation) addTyped(e transcriptEntry, text string) {
 			dir = filepath.Join(home, rest)
 		}
 		c.dirs = append(c.dirs, absoluteIn(e.Cwd, dir))
-	case e.isHuman(), strings.HasPrefix(text, "/goal "), strings.HasPrefix(text, "/plan "):
+	case e.isHuman(), e.PlanContent != "", strings.HasPrefix(text, "/goal "), strings.HasPrefix(text, "/plan "):
 		c.wordsOnly = true
 		c.addPrompt(e, text)
 	}
@@ -272,6 +276,9 @@ func (c *conversation) addPrompt(e transcriptEntry, text string) {
 		return
 	}
 	r := userRequest{at: e.Timestamp, id: e.UUID, parent: e.ParentUUID, words: strings.TrimSpace(text)}
+	if e.PlanContent != "" {
+		r.remark = remarkPlanned
+	}
 	isQueued := e.Type == "user" && e.PromptSource == "queued"
 	isSentToo := c.isUsersTurn() && c.newest().remark == remarkWithEsc
 	switch {
@@ -316,6 +323,7 @@ type transcriptEntry struct {
 	IsCompactSummary  bool                  `json:"isCompactSummary"`
 	UserFeedback      string                `json:"userFeedback"` // with which the user refused a call
 	PromptSource      string                `json:"promptSource"`
+	PlanContent       string                `json:"planContent"` // a plan that the user approved
 	TurnOrigin        string                `json:"turnOrigin"`
 	Origin            struct{ Kind string } `json:"origin"`
 	Cwd               string                `json:"cwd"`
