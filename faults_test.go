@@ -241,9 +241,9 @@ func TestFaultKilled(t *testing.T) {
 // take much.
 func TestFaultReviewer(t *testing.T) {
 	const result = `printf '%s\n' '{"type":"result","subtype":"success","result":"{\"allow_stop\":false,\"feedback\":\"not yet\"}"}'`
-	flood := "100000000"
-	if raceEnabled { // which counts no memory
-		flood = "40000000"
+	flood, large := "100000000", "10000000"
+	if raceEnabled { // which counts no memory, and reads so slowly that the patience with a pipe would end
+		flood, large = "40000000", "1000000"
 		beside(t)
 	}
 	tests := []struct{ name, script, stdout, stderr string }{
@@ -258,7 +258,7 @@ func TestFaultReviewer(t *testing.T) {
 		{"floods_stdout", "head -c " + flood + " /dev/zero | tr '\\0' x; echo\n" + result, blockNotYet, "over 32 MiB"},
 		{"nul_and_bad_utf8", `printf '\000\377\n{"type":"\377"}\n'` + "\n" + result, blockNotYet, "dropped a line"},
 		{"large_lines",
-			`for i in 1 2 3 4 5; do printf '{"type":"user","text":"'; head -c 10000000 /dev/zero | tr '\0' x; printf '"}\n'; done` + "\n" + result,
+			`for i in 1 2 3 4 5; do printf '{"type":"user","text":"'; head -c ` + large + ` /dev/zero | tr '\0' x; printf '"}\n'; done` + "\n" + result,
 			blockNotYet, ""},
 	}
 	for _, test := range tests {
@@ -423,7 +423,11 @@ func TestReliabilityListed(t *testing.T) {
 
 // A reader of the hook's stderr that closes it in the middle of a review keeps no decision back.
 func TestFaultStderrClosed(t *testing.T) {
-	long := says(strings.Repeat("what the reviewer thinks ", 4000))
+	length := 4000
+	if raceEnabled { // it reads so slowly that the patience with a pipe would end
+		length = 400
+	}
+	long := says(strings.Repeat("what the reviewer thinks ", length))
 	box := newHookBox(t)
 	box.reviews(fakeReview{runs(`echo x >"$FAKE_CLAUDE_DIR/runs"; while [ ! -e "$FAKE_CLAUDE_DIR/end" ]; do sleep 0.05; done`), long, long, decides(false, "not yet")})
 	read, write, err := os.Pipe()

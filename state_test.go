@@ -142,7 +142,7 @@ func TestStateTornLine(t *testing.T) {
 	}
 	box.write(statePath, 0o600, stateText(testSession, 1, "")) // the second review of a request
 	box.stop("")
-	expectEnd(t, "ccc verdict", box.run(10*time.Second, "", "ccc", "verdict"), 1, "block\n", "退回（0 秒前） · not yet")
+	expectEnd(t, "ccc verdict", box.run(10*time.Second, "", "ccc", "verdict"), 1, "block\n", "秒前） · not yet")
 	for _, name := range []string{outputPath, logPath} {
 		if lines := strings.Split(box.read(name), "\n"); !strings.HasSuffix(lines[0], "blo") || len(lines) < 3 {
 			t.Errorf("%s: %q", name, lines)

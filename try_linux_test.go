@@ -281,7 +281,7 @@ func TestTryEnds(t *testing.T) {
 		script string
 		code   int
 	}{
-		{"command", 0, "sleep 0.3; exit 5", 5},
+		{"command", 0, "exit 5", 5},
 		{"sigterm", syscall.SIGTERM, "sleep 100", 143},
 		{"sigterm_ignored", syscall.SIGTERM, "trap '' TERM INT HUP; sleep 100", 143},
 		{"sigint", syscall.SIGINT, "sleep 100", 130},
@@ -294,12 +294,13 @@ func TestTryEnds(t *testing.T) {
 				var stdout bytes.Buffer
 				ready, write, err := os.Pipe()
 				check(t, err)
-				cmd := box.cmd([]string{"ccc", "try", "(" + testMainVariable + "=daemon ccc &) ; chmod 0 sub; mkdir -p ~/a/b; chmod 0 ~/a; " + test.script})
+				const daemon = "mkfifo ~/said; (" + testMainVariable + "=daemon ccc >~/said &); head -c 5 ~/said; "
+				cmd := box.cmd([]string{"ccc", "try", daemon + "chmod 0 sub; mkdir -p ~/a/b; chmod 0 ~/a; " + test.script})
 				cmd.Stdout, cmd.Stderr = write, &stdout
 				check(t, cmd.Start())
 				write.Close()
 				if _, err := ready.Read(make([]byte, 100)); err != nil { // the daemon's "ready"
-					t.Fatal(err, stdout.String())
+					t.Fatal(err, cmd.Wait(), stdout.String())
 				}
 				if test.signal != 0 {
 					time.Sleep(50 * time.Millisecond)
