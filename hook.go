@@ -173,23 +173,22 @@ func (h *hook) stop(on *occasion) any {
 // due returns what is to be judged of the event. Where no review is due isDue is false, and told is what the
 // user reads of that, nil for nothing.
 func (h *hook) due(ctx context.Context, on *occasion) (of subject, told any, isDue bool) {
-	switch {
-	case on.isQuestion && h.mode() == modeObserve: // it would only wait for its review
+	of = h.subject(on)
+	switch present := h.mode(); {
+	case present == modeOff: // by what waits in the queue
+		h.log("stop not reviewed", "queued", modeOff)
+		return of, nil, false
+	case on.isQuestion && present == modeObserve: // it would only wait for its review
 		return of, nil, false
 	case on.isStop && h.isAwaiting():
 		return of, systemMessage(say(deferred)), false
-	}
-	of = h.subject(on)
-	if h.mode() == modeOff { // by what waits in the queue
-		h.log("stop not reviewed", "queued", modeOff)
-		return of, nil, false
 	}
 	if h.configErr != nil || on.isQuestion || h.hasWorked(ctx, &of) {
 		return of, nil, true
 	}
 	h.log("stop not reviewed", "review", reviewWork)
 	h.append(entry{Unreviewed: reviewWork})
-	if of.change.Unseen == "" {
+	if of.change.Repository != "" && of.change.Unseen == "" {
 		h.warnLost("ending the change", h.place.letGo(h.session, of.change.begin))
 	}
 	if h.lost != nil {
@@ -422,7 +421,7 @@ func (r review) decide(inSession bool) any {
 	switch {
 	case !isQuestion && isBlock:
 		answer = blocked(r.Feedback)
-	case !isQuestion, r.Verdict == verdictFailed, r.Verdict == verdictCancelled:
+	case !isQuestion, r.Observed, r.Verdict == verdictFailed, r.Verdict == verdictCancelled:
 	case isBlock:
 		answer = toolDecision("deny", r.Feedback)
 	case r.Verdict == verdictLimit:
@@ -462,12 +461,12 @@ func (r review) message() string {
 			text += "\n" + say(feedbackStillOpen, cutMiddle(r.Feedback, 1000))
 		}
 		return text
+	case r.Verdict == verdictBlock && r.Observed:
+		return r.receipt() + "\n" + say(observedFeedback, r.Feedback)
 	case r.Verdict == verdictBlock && on.isQuestion:
 		answer := say(on.answer, cutMiddle(r.Feedback, 500))
 		lines := []string{say(on.answered), r.Question, answer, r.receipt(), say(on.otherwise)}
 		return strings.Join(lines, "\n")
-	case r.Verdict == verdictBlock && r.Observed:
-		return r.receipt() + "\n" + say(observedFeedback, r.Feedback)
 	case r.Verdict == verdictAllow && r.Feedback != "":
 		return r.receipt() + "\n" + say(leftToUser, r.Feedback)
 	}

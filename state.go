@@ -255,7 +255,10 @@ func (d stateDir) owned() (paths []string, others int, err error) {
 // sizeOf returns how many bytes the files below dir have.
 func sizeOf(dir string) (size int64) {
 	_ = filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
-		if info, infoErr := entry.Info(); err == nil && infoErr == nil {
+		if err != nil { // another launch sweeps, too
+			return nil
+		}
+		if info, err := entry.Info(); err == nil {
 			size += info.Size()
 		}
 		return nil

@@ -94,8 +94,9 @@ type review struct {
 func (r review) addition() review {
 	seen := r.Seen
 	seen.tree = tree{}
-	return review{ID: r.ID, PromptSource: r.PromptSource, Model: r.Model, Judge: r.Judge, Way: r.Way,
-		NoCopy: r.NoCopy, Rule: r.Rule, Seen: seen, Change: r.Change, Ended: r.Ended, Observed: r.Observed,
+	return review{ID: r.ID, PromptSource: r.PromptSource, Provider: r.Provider, Model: r.Model, Judge: r.Judge,
+		Way: r.Way, NoCopy: r.NoCopy, Rule: r.Rule, Seen: seen, Change: r.Change, Ended: r.Ended,
+		Observed: r.Observed,
 		outcome: r.outcome}
 }
 

@@ -73,7 +73,10 @@ func (l *launch) write() error {
 func (l *launch) goAhead() error {
 	d := l.dirs
 	err := withUserFiles(d, func(*installation) error {
-		return cmp.Or(l.checkWritten(), d.state.noteLaunch(lookupEnv(l.env, launchVariable)))
+		if err := l.checkWritten(); err != nil {
+			return err
+		}
+		return d.state.noteLaunch(lookupEnv(l.env, launchVariable))
 	})
 	if err != nil {
 		return err
@@ -175,9 +178,9 @@ func (l *launch) tryOnce(ctx context.Context) error {
 		return &fs.PathError{Op: "trying the hooks:", Path: dir, Err: err}
 	}
 	defer os.Remove(answer)
-	left, _ := filepath.Glob(filepath.Join(dir, "*")) // by hooks of the user's
-	for _, path := range left {
-		_ = os.RemoveAll(path)
+	left, _ := os.ReadDir(dir) // by hooks of the user's
+	for _, entry := range left {
+		_ = os.RemoveAll(filepath.Join(dir, entry.Name()))
 	}
 	cmd := exec.Command(l.claude, l.trialCommand()...)
 	cmd.Dir = dir
