@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -237,6 +238,27 @@ func (g gitRunner) hasAll(ref string, since time.Time) bool {
 	more, _ := g.output("rev-list", "-1", maxAge(since), ref, "--not", "HEAD", "--")
 	return more == ""
 }
+
+// isOnBranch reports whether a branch other than HEAD's got one of the contents since.
+func (g gitRunner) isOnBranch(contents map[string]string, since time.Time) bool {
+	if len(contents) == 0 || since.IsZero() {
+		return false
+	}
+	got, _ := g.lines("log", maxAge(since), "--all", "--not", "HEAD", "-m", "--raw", "--no-abbrev", "--format=")
+	return slices.ContainsFunc(got, func(line string) bool {
+		fields := strings.Fields(line) // two modes, two ids, a letter and the path
+		return hasValue(contents, fields[1]+fields[3])
+	})
+}
+
+// hasValue reports whether one of the paths has that content, other than being deleted.
+func hasValue(contents map[string]string, content string) bool {
+	values := slices.Collect(maps.Values(contents))
+	return !isDeleted(content) && slices.Contains(values, content)
+}
+
+// isDeleted reports whether the content is that of a path which is not there any more.
+func isDeleted(content string) bool { return strings.HasPrefix(content, "000000") }
 
 // commitsBefore returns the newest commits from before that time: of those below head and below what is being
 // merged, and the tip that the branch had then. What a pull, a merge, a rebase or a checkout has brought is

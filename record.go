@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -77,13 +78,16 @@ func (p place) begin(s sessionFiles, b begin, change func(*treeRecord)) error {
 }
 
 // put opens a change, in the place of the session's open changes of the same branch that are no older, and of
-// its prompts since idle, from when on the agent has done nothing. Mark and seen of those stay.
-func (r *treeRecord) put(next *openBegin, idle time.Time) {
+// its prompts since idle, from when on the agent has done nothing. Mark and seen of those stay. What a stop has
+// left, and is not all here by open, stays beside the new one.
+func (r *treeRecord) put(next *openBegin, idle time.Time, open map[string]bool) {
 	next.Put = now()
 	r.Open = slices.DeleteFunc(r.Open, func(o *openBegin) bool {
 		isLater := o.Branch == next.Branch && !o.Time.Before(next.Time)
 		isIdle := o.isOfPrompt() && !o.Time.Before(idle)
-		if o.Session != next.Session || !isLater && !isIdle {
+		isAll, isKnown := open[o.id()]
+		isElsewhere := o.Seen.Tree != "" && isKnown && !isAll
+		if o.Session != next.Session || isElsewhere || !isLater && !isIdle {
 			return false
 		}
 		next.Mark = cmp.Or(next.Mark, o.Mark)
@@ -98,35 +102,41 @@ func (o *openBegin) isOfPrompt() bool { return o.Seen.Tree == "" && o.Mark == ""
 
 // find reports whether something of an open change is in the tree that o has seen, and whether all of it is.
 //
-// What its last stop left is known by content: a path that it changed is as it was left, or is neither as at
-// the begin, nor as in a commit from before it, nor as in the tree that was approved last. What the agent did
-// after that stop, or without any, is known by branch alone: it is here if HEAD has all of the branch. All is
-// here if each path is as it was left, or if some of it is here, HEAD has all of the branch, and nothing was
-// stashed. A prompt after which the agent has done nothing changes nothing.
+// What its last stop left is known by content: a path that it changed is as it was left, if only under another
+// name; or it is neither as at the begin, nor as in a commit from before it, nor as in the tree that was
+// approved last. What the agent did after that stop, or without any, is known by branch alone: it is here if
+// HEAD has all of the branch. All is here if each path is as it was left; or if some of it is here, HEAD has all
+// of the branch, no other branch has the rest, and nothing was stashed. A prompt after which the agent has done
+// nothing changes nothing.
 func (o *lookout) find(b *openBegin, approved string) (isHere, isAll bool) {
 	hasActed := hasActedSince(b.Transcript, cmp.Or(b.Seen, b.begin).Time)
 	if b.isOfPrompt() && !hasActed {
 		return false, true
 	}
 	base := cmp.Or(b.Tree, b.Commit, emptyTrees[len(o.seen.Tree)])
-	left, changed := o.contents(base, b.Seen.Tree), o.contents(base, o.seen.Tree)
-	same := 0
-	for path, content := range left {
-		if changed[path] == content {
-			same++
-		}
-	}
-	if same > 0 && same == len(left) {
+	left := o.contents(base, b.Seen.Tree)
+	changed := o.contents(base, o.seen.Tree)
+	others := maps.Clone(changed)
+	maps.DeleteFunc(others, func(path, _ string) bool { return left[path] != "" })
+	isKnown := len(left) > 0
+	isFound := false
+	maps.DeleteFunc(left, func(path, content string) bool {
+		isSame := changed[path] == content || hasValue(others, content)
+		isFound = isFound || isSame
+		return isSame
+	})
+	if isFound && len(left) == 0 {
 		return true, true
 	}
 	isOld := o.oldIn(b.begin, approved)
-	isKnown, isFound := len(left) > 0, same > 0
-	for path := range left {
-		isFound = isFound || changed[path] != "" && !isOld(path)
-	}
+	maps.DeleteFunc(left, func(path, _ string) bool {
+		isEdited := changed[path] != "" && !isOld(path)
+		isFound = isFound || isEdited
+		return isEdited
+	})
 	isMerged := o.hasAll(b.Branch, b.Time)
 	isHere = isFound || isMerged && (hasActed || !isKnown)
-	isAll = isMerged && (isFound || !isKnown) && o.hasAll("refs/stash", b.Time)
+	isAll = isMerged && (isFound || !isKnown) && o.hasAll("refs/stash", b.Time) && !o.isOnBranch(left, b.Time)
 	return isHere, isAll
 }
 
@@ -155,7 +165,7 @@ func (p place) beginAtPrompt(s sessionFiles, transcript string) error {
 		idle = now()
 	}
 	next.Branch = p.branch()
-	return p.begin(s, next.begin, func(r *treeRecord) { r.put(next, idle) })
+	return p.begin(s, next.begin, func(r *treeRecord) { r.put(next, idle, nil) })
 }
 
 // ownBegin returns the begin that the session has here, else one that no look knows: the commit that was
@@ -250,9 +260,9 @@ func (p place) settle(s sessionFiles, r review, transcript string) error {
 		return nil
 	}
 	if r.Seen.Tree == "" && r.Seen.Unseen == "" { // as at the limit
-		o := p.look()
-		o.end()
-		r.Seen = o.seen
+		c := p.takeChange(p.ctx, s, transcript, false)
+		r.Seen = c.look
+		r.open = c.open
 	}
 	next := &openBegin{begin: r.from, Session: s.id, Transcript: transcript}
 	if r.Seen.Tree != "" {
@@ -265,17 +275,17 @@ func (p place) settle(s sessionFiles, r review, transcript string) error {
 		next.begin = p.ownBegin(s, transcript, time.Time{})
 	}
 	next.Branch = p.branch()
-	put := func(t *treeRecord) { t.put(next, now()) }
+	put := func(t *treeRecord) { t.put(next, now(), r.open) }
 	if on.isByHand {
 		return p.update(put)
 	}
 	return p.begin(s, next.begin, put)
 }
 
-// approve records an approval that had a look, and closes the open changes of which that look had everything.
-// What was opened after the look, or is the prompt of another session, begins with the look. What was not all
-// here stays, as its last stop left it. An end also moves the session's begin in each other working tree that
-// is still as it was there.
+// approve records an approval that had a look. An open change of which that look had everything, and what the
+// session has opened after it, begins with the look: an agent may still be at work. What was not all here
+// stays, as its last stop left it. An end also moves the session's begin in each other working tree that is
+// still as it was there.
 func (p place) approve(s sessionFiles, r review) error {
 	seen := r.Seen.begin
 	if seen.Tree == "" {
@@ -283,21 +293,13 @@ func (p place) approve(s sessionFiles, r review) error {
 	}
 	err := p.begin(s, seen, func(t *treeRecord) {
 		t.Approved = approval{seen, r.from}
-		t.Open = slices.DeleteFunc(t.Open, func(o *openBegin) bool {
-			isAll := r.open[o.id()]
-			isOwn := o.Session == s.id
-			isLater := o.Put.After(seen.Time)
-			switch {
-			case isAll && !isLater && (isOwn || !o.isOfPrompt()):
-				return true
-			case isAll, isOwn && isLater:
+		for _, o := range t.Open {
+			if isOwnLater := o.Session == s.id && o.Put.After(seen.Time); r.open[o.id()] || isOwnLater {
 				o.begin = seen
-				if isOwn {
-					o.Mark = ""
-				}
+				o.Seen = begin{}
+				o.Mark = ""
 			}
-			return false
-		})
+		}
 	})
 	state, _ := s.readState()
 	for key, there := range state.Begins {

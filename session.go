@@ -56,7 +56,7 @@ type openBegin struct {
 	Seen       begin     `json:"seen,omitzero"`  // what its last stop left, if one has come
 }
 
-func (o *openBegin) id() string { return fmt.Sprint(o.Session, o.Branch, o.Time.UnixNano()) }
+func (o *openBegin) id() string { return fmt.Sprint(o.Session, o.Branch, o.Time.UnixNano(), o.Seen.Tree) }
 
 // setBegin sets where the session's change begins in the working tree of that key.
 func (s sessionFiles) setBegin(key string, b sessionBegin) error {
