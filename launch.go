@@ -128,7 +128,7 @@ func (l *launch) chooseEnvironment() (err error) {
 	}
 	// What a reviewer needs is for every session: it may be switched on later.
 	l.env = setEnv(env, toolVariable, "", supervisorVariable, "", launchVariable, "", reviewerVariable, "",
-		trialVariable, "", triedVariable, "", providerVariable, name,
+		trialVariable, "", triedVariable, "", jobVariable, "", providerVariable, name,
 		addDirsVariable, strings.Join(l.addDirs(), "\n"), settingsVariable, l.givenSettings(),
 		betasVariable, strings.Join(allValues(l.args, "--betas"), "\n"))
 	if !l.supervisor {

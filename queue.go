@@ -30,11 +30,14 @@ func isUnclear(operand string) bool {
 	words, length := strings.Fields(text), utf8.RuneCountInString(text)
 	isWord := len(words) == 1 && (length <= 4 || length == len(text))
 	isOff := func(word string) bool {
-		word = strings.ToLower(strings.Trim(word, ".,!?"))
-		return word == "off" || word == "stop"
+		return slices.Contains(offWords, strings.ToLower(strings.Trim(word, ".,!?")))
 	}
-	mayBeOff := len(words) <= 4 && slices.ContainsFunc(words, isOff) ||
-		length <= 12 && strings.ContainsAny(text, offCharacters)
+	most := 4
+	if isOfReviews().MatchString(text) {
+		most = 6
+	}
+	mayBeOff := len(words) <= most && slices.ContainsFunc(words, isOff) ||
+		length <= 12 && offInChinese().MatchString(text)
 	return (isWord || mayBeOff) && !slices.Contains(modes, operand)
 }
 

@@ -283,9 +283,9 @@ func (p place) settle(s sessionFiles, r review, transcript string) error {
 }
 
 // approve records an approval that had a look. An open change of which that look had everything, and what the
-// session has opened after it, begins with the look: an agent may still be at work. What was not all here
-// stays, as its last stop left it. An end also moves the session's begin in each other working tree that is
-// still as it was there.
+// session has opened after it, begins with the look: an agent may still be at work. What another session's stop
+// has left since keeps its mark. What was not all here stays, as its last stop left it. An end also moves the
+// session's begin in each other working tree that is still as it was there.
 func (p place) approve(s sessionFiles, r review) error {
 	seen := r.Seen.begin
 	if seen.Tree == "" {
@@ -294,8 +294,16 @@ func (p place) approve(s sessionFiles, r review) error {
 	err := p.begin(s, seen, func(t *treeRecord) {
 		t.Approved = approval{seen, r.from}
 		for _, o := range t.Open {
-			if isOwnLater := o.Session == s.id && o.Put.After(seen.Time); r.open[o.id()] || isOwnLater {
+			isOwn := o.Session == s.id
+			isLater := o.Put.After(seen.Time)
+			was := *o
+			if isLater {
+				was.Seen = begin{}
+			}
+			if r.open[was.id()] || isOwn && isLater {
 				o.begin = seen
+			}
+			if o.begin == seen && (isOwn || !isLater) {
 				o.Seen = begin{}
 				o.Mark = ""
 			}

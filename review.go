@@ -449,7 +449,11 @@ func offerCopy(ctx context.Context, dir string, env []string, ccc string) (offer
 func (s *supervision) bashRule() string {
 	d := s.dirs
 	d.here = s.place.root
-	rule, file := readSources(d, nil).bashRule()
+	var given []string
+	if value := d.env.get(settingsVariable); value != "" {
+		given = []string{argumentSource, value}
+	}
+	rule, file := readSources(d, given).bashRule()
 	if rule == "" {
 		return ""
 	}

@@ -56,7 +56,9 @@ type openBegin struct {
 	Seen       begin     `json:"seen,omitzero"`  // what its last stop left, if one has come
 }
 
-func (o *openBegin) id() string { return fmt.Sprint(o.Session, o.Branch, o.Time.UnixNano(), o.Seen.Tree) }
+func (o *openBegin) id() string {
+	return fmt.Sprint(o.Session, o.Branch, o.Time.UnixNano(), o.Seen.Tree)
+}
 
 // setBegin sets where the session's change begins in the working tree of that key.
 func (s sessionFiles) setBegin(key string, b sessionBegin) error {
@@ -287,8 +289,9 @@ func (s sessionFiles) readPast(state sessionState) (*history, error) {
 func (d dirs) movedFrom(session, transcript string) (before sessionFiles, isForked, isKnown bool) {
 	names, _ := os.ReadDir(string(d.state))
 	text, _ := os.ReadFile(filepath.Join(d.env.get(jobVariable), "state.json"))
-	var job struct{ ForkParentSessionID string }
+	var job struct{ ForkSessionID, ForkParentSessionID string }
 	_ = json.Unmarshal(text, &job)
+	isJobs := cmp.Or(job.ForkSessionID, session) == session // and is not started by the fork's tools
 	mark := []byte(`"continuedInSessionId":"` + session + `"`)
 	for _, name := range names {
 		id, isSession := strings.CutPrefix(name.Name(), "supervisor-")
@@ -297,7 +300,7 @@ func (d dirs) movedFrom(session, transcript string) (before sessionFiles, isFork
 			continue
 		}
 		end := lastBytes(filepath.Join(filepath.Dir(transcript), id+".jsonl"), 4<<10)
-		isForked = id == job.ForkParentSessionID
+		isForked = isJobs && id == job.ForkParentSessionID
 		if isForked || bytes.Contains(end, mark) {
 			return d.state.session(id), isForked, true
 		}

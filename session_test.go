@@ -305,3 +305,15 @@ func TestSwitchWithoutState(t *testing.T) {
 		}
 	}
 }
+
+// A claude that the tools of a fork have started is not the fork: it has that one's job directory alone.
+func TestForksHelper(t *testing.T) {
+	d := dirs{state: stateDir(t.TempDir()), env: environ{jobVariable + "=" + t.TempDir()}}
+	check(t, d.state.session("parent").update(func(*sessionState) {}))
+	job := `{"forkSessionId":"fork","forkParentSessionId":"parent"}`
+	check(t, os.WriteFile(filepath.Join(d.env.get(jobVariable), "state.json"), []byte(job), 0o600))
+	for id, want := range map[string]bool{"fork": true, "helper": false} {
+		_, _, isKnown := d.movedFrom(id, "")
+		expectIs(t, id, isKnown, want)
+	}
+}

@@ -6,16 +6,13 @@ package main
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
-	"time"
 )
 
 // A source is a place where Claude Code finds settings. One that can't be read is kept, with its error: it
@@ -242,7 +239,7 @@ func (s sources) bashRule() (rule, file string) {
 	for _, in := range s.inOrder() {
 		for _, kind := range []string{"ask", "deny"} {
 			for _, item := range in.settings.at("permissions", kind).items() {
-				if text := item.value.text; text == "Bash" || text == "Bash(*)" {
+				if text := item.value.text; slices.Contains([]string{"Bash", "Bash(*)", "*"}, text) {
 					return kind + ": " + text, in.name
 				}
 			}
@@ -389,30 +386,4 @@ func (s sources) keptFromHooks(d dirs, env, args []string) (what, hint string) {
 		return oauthVariable + " as the only login", "log in, with /login in:\nclaude"
 	}
 	return "", ""
-}
-
-var versionAnswer = lazyRegexp(`([0-9]+\.[0-9]+\.[0-9]+\S*) \(Claude Code\)`)
-
-// askVersion asks claude for its version in dir, "" being the current directory, and returns what it says in
-// words, too. A stand-in for Claude Code tells none. The error is that claude can't be started.
-func askVersion(env environ, claude, dir string, patience time.Duration) (version, said string, err error) {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, claude, "--version")
-	cmd.Env = reviewerEnv(env) // some versions refuse to run inside another claude
-	cmd.Dir = dir
-	cmd.WaitDelay = time.Second // what it leaves running may hold its stdout
-	output, err := cmd.CombinedOutput()
-	said = oneLine(string(output))
-	if answer := versionAnswer().FindStringSubmatch(said); answer != nil {
-		return answer[1], claude + " is version " + answer[1], nil
-	} else if ctx.Err() != nil {
-		return "", fmt.Sprintf("%s did not answer --version within %v", claude, patience), nil
-	} else if cmd.Process == nil {
-		err = fmt.Errorf("starting %s: %w", claude, err)
-		return "", err.Error(), err
-	} else if err != nil && said == "" {
-		said = err.Error()
-	}
-	return "", fmt.Sprintf("%s is not Claude Code: to --version it says %q", claude, said), nil
 }

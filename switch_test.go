@@ -262,7 +262,9 @@ func TestSlashCommand(t *testing.T) {
 	for operand, want := range map[string]bool{"on": false, "off": false, "": false, "offf": true, "off.": true, "--stop": true, "fix it": false, "fix1": true, "a_b": true, "停用": true, "off please": true,
 		"停": true, "关掉": true, "关闭监督": true, "关闭监督。": true, "观察": true, "ＯＦＦ": true, "关 了": true, "修好登录页": false, "修好登录页。": false, "修 bug": false,
 		"把监督关掉": true, "turn it off": true, "please turn it off!": true, "STOP it": true, "帮我先停一停这个监督吧": true, "关 supervisor": true, "修好登录页，不要关掉旧的接口": false,
-		"fix the offset": false, "stop the server when idle": false} {
+		"fix the offset": false, "stop the server when idle": false,
+		"don't review": true, "turn off the review please": true, "stop reviewing my work now please": true,
+		"不要再审查了": true, "别用全局变量": false, "review the login page": false} {
 		expectIs(t, operand, isUnclear(operand), want)
 	}
 }

@@ -181,8 +181,11 @@ var (
 	// What is typed behind /supervisor, in whichever language; "" is the query.
 	modeOperands = map[string]mode{"on": modeOn, "打开": modeOn, "开": modeOn, "off": modeOff, "关闭": modeOff,
 		"关": modeOff, "observe": modeObserve, "旁观": modeObserve, "status": "", "状态": ""}
-	offCharacters = "关停" // in a short text they may mean off
-	modeIs        = words{"监督：%s", "Supervision: %s"}
+	// In a short text these may mean off.
+	offWords     = []string{"off", "stop", "don't", "disable"}
+	isOfReviews  = lazyRegexp("(?i)review|supervis")
+	offInChinese = lazyRegexp("[关停]|[不别].*[审监]")
+	modeIs       = words{"监督：%s", "Supervision: %s"}
 	// how many of how many
 	reviewsUsed      = words{"这项要求已审查 %d/%d 次", "reviews of this request: %d/%d"}
 	reviewsOfSession = words{"本会话共审查 %s", "This session: %s"} // count of reviews

@@ -275,12 +275,15 @@ func (l *launch) trialCommand() []string {
 }
 
 // markFile returns the path of the mark that a trial went well, which is empty. Its name holds a checksum of
-// what may change that. What is not in it, such as an organization's settings, costs one session: see
+// what may change that. What is not in it, such as an organization's settings elsewhere, costs one session: see
 // tryHooks.
 func (l *launch) markFile() string {
 	settings, _ := readUserFile(l.dirs.settingsFile())
-	argument := readSources(l.dirs, l.args).argument.settings.raw
-	parts := append(l.trialCommand(), l.claude, l.version, string(settings), argument)
+	read := readSources(l.dirs, l.args)
+	parts := append(l.trialCommand(), l.claude, l.version, string(settings), read.argument.settings.raw)
+	for _, in := range read.managed {
+		parts = append(parts, in.settings.raw)
+	}
 	if info, err := os.Stat(l.claude); err == nil { // it may be a script of the user's
 		parts = append(parts, fmt.Sprint(info.Size(), info.ModTime().UnixNano()))
 	}

@@ -262,6 +262,8 @@ func TestTrialRemembered(t *testing.T) {
 	plan("the same file", true, "--settings", box.home+"/s.json")
 	box.write("s.json", 0o600, "{ }")
 	plan("the file, changed", false, "--settings", box.home+"/s.json")
+	box.write(".claude/remote-settings.json", 0o600, `{"allowManagedHooksOnly":false}`)
+	plan("an organization's settings", false)
 	box.vars = append(box.vars, "FAKE_CLAUDE_VERSION=2.1.330")
 	plan("another version", false)
 	bin := filepath.Dir(box.program())
