@@ -97,7 +97,7 @@ func (r review) addition() review {
 	return review{ID: r.ID, PromptSource: r.PromptSource, Provider: r.Provider, Model: r.Model, Judge: r.Judge,
 		Way: r.Way, NoCopy: r.NoCopy, Rule: r.Rule, Seen: seen, Change: r.Change, Ended: r.Ended,
 		Observed: r.Observed,
-		outcome: r.outcome}
+		outcome:  r.outcome}
 }
 
 // A verdict is what became of a stop, of a question or of a review by hand.
