@@ -51,7 +51,7 @@ func (g gitRunner) checkInWords(check string) string {
 	}
 	var text strings.Builder
 	_ = g.run("", &text, "cat-file", "blob", id)
-	return say(toldFile, mode, cutMiddle(strings.TrimSpace(text.String()), 4000))
+	return say(toldFile, mode, fenced("", cutMiddle(strings.TrimSpace(text.String()), 4000)))
 }
 
 // isCheckIdle reports whether there is a check at top that does not run, since nobody may execute it.

@@ -155,7 +155,7 @@ func (h *hook) stop(on *occasion) any {
 	switch {
 	case err != nil:
 		r = h.end(r, err)
-	case r.Iteration == 0 && !r.Observed:
+	case r.Iteration == 0 && !r.Observed, r.Error != "":
 		r = h.endAtLimit(r, of)
 	default:
 		about := fmt.Sprintf("session: %s  event: %s", h.session.id, r.Event)
@@ -243,14 +243,13 @@ func (h *hook) hasWorked(ctx context.Context, of *subject) bool {
 }
 
 // count counts the review, and gives it its number and its limit. At the limit the number is 0. One that is
-// observed has neither.
+// observed has neither, but the budget is for those, too.
 func (h *hook) count(r *review) error {
 	err := h.update(func(s *sessionState) {
 		s.PutOffFor = nil
-		if r.Observed {
-			return
+		if !r.Observed {
+			r.Limit = h.reviewLimit()
 		}
-		r.Limit = h.reviewLimit()
 		budget := h.config.Supervisor.MaxBudgetUSD
 		switch {
 		case budget > 0 && h.past.budgetLeft(budget) <= 0:

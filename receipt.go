@@ -273,9 +273,9 @@ func (s step) told() string {
 	length := duration(s.DurationSeconds)
 	switch {
 	case s.Error != "":
-		return say(toldNoResult, s.runFault(), length)
+		return say(toldNoResult, s.runFault(), length) + "\n" + fenced("", s.Output)
 	case s.isRed():
-		return say(toldRed, s.runExitCode(), length, s.Output)
+		return say(toldRed, s.runExitCode(), length) + "\n" + fenced("", s.Output)
 	}
 	return say(toldPassed, length, s.runResult())
 }

@@ -205,7 +205,7 @@ func (s *supervision) call(ctx context.Context, r *review, of subject) (*reviewe
 				s.lost = cmp.Or(s.lost, err)
 			}
 		}}
-	if r.Iteration > 0 && c.config.MaxBudgetUSD > 0 {
+	if !r.occasion().isByHand && c.config.MaxBudgetUSD > 0 {
 		c.config.MaxBudgetUSD = s.past.budgetLeft(c.config.MaxBudgetUSD)
 	}
 	ofSession := s.hasSessionsProvider()
@@ -292,7 +292,7 @@ func (s *supervision) end(r review, err error) review {
 	switch {
 	case errors.Is(err, errUserEnded), errors.Is(err, errSwitchedOff):
 		r.Verdict, r.Error, r.Feedback = verdictCancelled, err.Error(), ""
-	case errors.Is(err, errOverBudget) && r.Iteration > 0:
+	case errors.Is(err, errOverBudget) && !on.isByHand:
 		r.Verdict = verdictLimit
 		r.Error = say(budgetUsed, s.config.Supervisor.MaxBudgetUSD)
 	case err != nil:

@@ -181,18 +181,18 @@ var (
 	toldPassed   = words{ // how long it took, its last line
 		"刚在副本里通过（%s），最后一行：%s\n不必再运行它。",
 		"It has just passed in a copy (%s). Its last line: %s\nIt need not be run again."}
-	toldRed = words{ // exit code, how long it took, the end of its output
+	toldRed = words{ // exit code, how long it took
 		"连续第二次没有通过（退出码 %d，%s），所以这次由你来看。请判断问题出在改动上，还是出在检查上：它以前就不通过、时好时坏，" +
-			"或者需要副本里没有的东西。输出的结尾：\n```\n%s\n```",
+			"或者需要副本里没有的东西。输出的结尾：",
 		"It has failed twice in a row (exit code %d, %s), so you are asked this time. Judge whether the work is " +
 			"at fault or the check: it failed before the change, it is flaky, or it needs what a copy does not " +
-			"have. Its output ends with:\n```\n%s\n```"}
-	toldNoResult = words{"既没通过也没失败：%s（%s）", "It neither passed nor failed: %s (%s)"}
+			"have. Its output ends with:"}
+	toldNoResult = words{"既没通过也没失败：%s（%s）。输出的结尾：", "It neither passed nor failed: %s (%s). Its output ends with:"}
 	toldEdited   = words{ // what it was, what it is
 		"改动开始以来它变了。放松的检查等于放松的测试，请一并判断。\n原来：%s\n现在：%s",
 		"It has changed since the change began. A loosened check is a loosened test: judge that, too.\n" +
 			"It was: %s\nIt is: %s"}
-	toldFile   = words{"权限 %s\n```\n%s\n```", "mode %s\n```\n%s\n```"}
+	toldFile   = words{"权限 %s\n%s", "mode %s\n%s"}
 	toldNoFile = words{"没有这个文件", "no such file"}
 	// What the agent gets of a check that failed: its exit code, how long it took, the end of its output.
 	feedbackOfCheck = words{"项目自己的检查 .claude/check 没有通过（退出码 %d，%s）。输出的结尾：\n%s",

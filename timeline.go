@@ -470,7 +470,7 @@ func (h *history) withoutVerdict() (row int) {
 func (h *history) budgetLeft(budget float64) (left float64) {
 	left = budget
 	for _, r := range h.sincePrompt() {
-		if r.Iteration > 0 {
+		if !r.occasion().isByHand {
 			left -= r.CostUSD
 		}
 		if r.approves() && r.occasion().isStop && !r.Waiting {
