@@ -48,10 +48,9 @@ func (p place) look() *lookout {
 		own, _ := filepath.Rel(p.Top, state)
 		o.scope = []string{"--", ":(top)", ":(top,exclude,literal)" + own}
 	}
-	defer func() { o.seen.Check = o.keepCheck() }()
 	_ = makeOwn(p.objects())
 	p.sweepObjects()
-	dir, err := os.MkdirTemp(p.objects(), "look-")
+	dir, err := os.MkdirTemp(p.objects(), lookPrefix)
 	o.end = func() { _ = os.RemoveAll(dir) }
 	index := filepath.Join(dir, "index")
 	o.env = append(o.env, "GIT_INDEX_FILE="+index, "GIT_OBJECT_DIRECTORY="+p.objects(),
@@ -62,6 +61,9 @@ func (p place) look() *lookout {
 	}
 	if err == nil {
 		err = o.stage()
+	}
+	if err == nil {
+		o.seen.Check, err = o.keepCheck()
 	}
 	if err == nil {
 		o.seen.Tree, err = o.output("write-tree", "--missing-ok")

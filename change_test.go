@@ -432,10 +432,15 @@ func TestLookObjects(t *testing.T) {
 	killed, running := p.objects()+"/pack/tmp_pack_1", p.objects()+"/pack/tmp_pack_2"
 	check(t, os.MkdirAll(filepath.Dir(killed), 0o700))
 	check(t, errors.Join(os.WriteFile(killed, nil, 0o600), os.WriteFile(running, nil, 0o600)))
+	killedLook := p.objects() + "/" + lookPrefix + "1"
+	runningLook := p.objects() + "/" + lookPrefix + "2"
+	check(t, errors.Join(os.MkdirAll(killedLook+"/lfs", 0o700), os.Mkdir(runningLook, 0o700)))
 	long := ago(2*reviewLookPatience + time.Second)
 	check(t, os.Chtimes(killed, long, long))
+	check(t, os.Chtimes(killedLook, long, long))
 	box.lookIn(box.work)
-	for path, isLeft := range map[string]bool{killed: false, running: true} {
+	isWanted := map[string]bool{killed: false, running: true, killedLook: false, runningLook: true}
+	for path, isLeft := range isWanted {
 		_, err := os.Stat(path)
 		expectIs(t, "is left: "+filepath.Base(path), err == nil, isLeft)
 	}

@@ -26,19 +26,19 @@ func checkMode(top string) string {
 }
 
 // keepCheck returns the mode and git's id of the check of g's working tree, "" if there is none. It keeps the
-// text with the objects that g writes: git may ignore the file.
-func (g gitRunner) keepCheck() string {
+// text with the objects that g writes: git may ignore the file. The error is that git's time is up.
+func (g gitRunner) keepCheck() (string, error) {
 	mode := checkMode(g.tree.Top)
 	if mode == "" {
-		return ""
+		return "", nil
 	}
 	id, _ := g.output("hash-object", "-w", "--no-filters", filepath.Join(g.tree.Top, checkPath))
-	return mode + " " + id
+	return mode + " " + id, context.Cause(g.ctx) // of one that can't be read the mode is known
 }
 
 // editedCheck is what the reviewer is told if the check was another when the change began, and else "".
 func (g gitRunner) editedCheck(from, to begin) string {
-	if from.Tree == "" || from.Check == to.Check {
+	if from.Tree == "" || to.Tree == "" || from.Check == to.Check {
 		return ""
 	}
 	return say(toldEdited, g.checkInWords(from.Check), g.checkInWords(to.Check))

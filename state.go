@@ -106,12 +106,18 @@ func (p place) objects() string           { return p.file(objectsSuffix) }
 
 const objectsSuffix = ".objects"
 
+// lookPrefix begins the name of the directory with the index of a look that runs.
+const lookPrefix = "look-"
+
 // sweepObjects removes what killed looks have left with the objects.
 func (p place) sweepObjects() {
-	left, _ := filepath.Glob(filepath.Join(p.objects(), "*/tmp_*"))
-	for _, path := range left {
-		if info, err := os.Lstat(path); err == nil && time.Since(info.ModTime()) > 2*reviewLookPatience {
-			_ = os.Remove(path)
+	for _, pattern := range []string{"*/tmp_*", lookPrefix + "*"} {
+		left, _ := fs.Glob(os.DirFS(p.objects()), pattern)
+		for _, name := range left {
+			path := filepath.Join(p.objects(), name)
+			if info, err := os.Lstat(path); err == nil && time.Since(info.ModTime()) > 2*reviewLookPatience {
+				_ = os.RemoveAll(path)
+			}
 		}
 	}
 }

@@ -34,8 +34,10 @@ func showVerdict(c *invocation, d dirs) error {
 	code := word.exitCode()
 	if code != 0 && newScreen(os.Stderr).terminal {
 		advice := verdictAdvice
-		if _, _, err := storedSessionOf("", d); word == answerNone && err != nil { // there is none to review
-			advice = startAdvice
+		if word == answerNone {
+			if _, _, err := storedSessionOf("", d); err != nil { // there is none to review
+				advice = startAdvice
+			}
 		}
 		lines = append(lines, say(advice))
 	}
@@ -128,9 +130,11 @@ func (r review) answer(record treeRecord, o *lookout) (word verdict, why string,
 	case o.seen.Repository == "":
 		return r.Verdict, say(verdictAlone, errNoGit), nil, nil
 	}
-	paths, err := o.changedPaths(r.Seen.Tree, begin{Commit: r.Seen.Commit})
+	var paths []changedPath
 	if unseen := cmp.Or(o.seen.Unseen, r.Seen.Unseen); unseen != "" {
 		err = errors.New(unseen)
+	} else {
+		paths, err = o.changedPaths(r.Seen.Tree, begin{Commit: r.Seen.Commit})
 	}
 	if err != nil {
 		err = errors.New(say(notCompared, oneLine(err.Error())))
