@@ -173,12 +173,16 @@ func (h *hook) stop(on *occasion) any {
 // due returns what is to be judged of the event. Where no review is due isDue is false, and told is what the
 // user reads of that, nil for nothing.
 func (h *hook) due(ctx context.Context, on *occasion) (of subject, told any, isDue bool) {
+	isObservedQuestion := func() bool { return on.isQuestion && h.mode() == modeObserve }
+	if isObservedQuestion() { // it would only wait for its review
+		return of, nil, false
+	}
 	of = h.subject(on)
-	switch present := h.mode(); {
-	case present == modeOff: // by what waits in the queue
+	switch { // now also by what waits in the queue
+	case h.mode() == modeOff:
 		h.log("stop not reviewed", "queued", modeOff)
 		return of, nil, false
-	case on.isQuestion && present == modeObserve: // it would only wait for its review
+	case isObservedQuestion():
 		return of, nil, false
 	case on.isStop && h.isAwaiting():
 		return of, systemMessage(say(deferred)), false

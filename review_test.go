@@ -243,7 +243,7 @@ func TestQuestionShown(t *testing.T) {
 		"limit": {
 			state:  stateText(testSession, 10, ""),
 			review: allows(""),
-			answer: opened("allow", "这项要求的审查次数已用完（8 次）") +
+			answer: opened("allow", "这项要求的 8 次审查已用完") +
 				`,"systemMessage":"[SUPERVISOR] 这项要求的 8 次审查已用完，这个提问没有审查。"}`,
 			byHand: toolOutput("allow", "这项要求的 10 次审查已用完"),
 		},
@@ -695,7 +695,10 @@ func TestHookDecision(t *testing.T) {
 		{eventPreToolUse, verdictFailed, "null", "这个提问的审查未完成，直接交给了你。\\n原因：why"},
 		{eventPreToolUse, verdictCancelled, "null", ""},
 	} {
-		found := review{Event: test.event, Iteration: 1, Limit: 10, outcome: outcome{Verdict: test.verdict, Feedback: "words", Error: "why"}}
+		found := review{Event: test.event, Iteration: 1, Limit: 10, outcome: outcome{Verdict: test.verdict, Feedback: "words"}}
+		if test.verdict == verdictFailed {
+			found.Error = "why"
+		}
 		name := fmt.Sprint(test.event, ", ", test.verdict, ", ")
 		expectIs(t, name+"by hand", string(encodeJSON(found.decide(false))), test.byHand)
 		got := string(encodeJSON(found.decide(true)))
