@@ -52,7 +52,7 @@ func (l *launch) plan(args []string) error {
 // parse splits the command line into ccc's part and claude's. A word with white space, or that is not ASCII,
 // begins the latter: it is a prompt.
 func (l *launch) parse(args []string) error {
-	// With launchVariable the "1" is that of the session in which this ccc was called, and not meant for it.
+	// Inside a session supervisorVariable is that session's, and not meant for this launch.
 	l.supervisor = l.dirs.env.get(supervisorVariable) == "1" && l.dirs.env.get(launchVariable) == ""
 	isOfPrompt := func(r rune) bool { return unicode.IsSpace(r) || r > unicode.MaxASCII }
 	rest := args

@@ -77,9 +77,9 @@ func (p place) begin(s sessionFiles, b begin, change func(*treeRecord)) error {
 	return errors.Join(s.setBegin(p.key, sessionBegin{b, p.Top}), p.update(change))
 }
 
-// put opens a change, in the place of the session's open changes of the same branch that are no older, and of
-// its prompts since idle, from when on the agent has done nothing. Mark and seen of those stay. What a stop has
-// left, and is not all here by open, stays beside the new one.
+// put opens a change. It replaces the session's open changes of the same branch that began no earlier, and its
+// prompts from idle on, since which the agent has done nothing; their mark and seen are kept. What a stop has
+// left and, by open, is not all here, stays beside the new one.
 func (r *treeRecord) put(next *openBegin, idle time.Time, open map[string]bool) {
 	next.Put = now()
 	r.Open = slices.DeleteFunc(r.Open, func(o *openBegin) bool {

@@ -437,10 +437,10 @@ func (s *reviewStream) read(line []byte) {
 	}
 }
 
-// takeResult takes the result of a turn. There are several where the reviewer has started something in the
-// background: Claude Code wakes it when that ends. The results of all turns come once the subagents have
-// ended; beside a command each comes at once (2.1.280, 2.1.332). So a reviewer that has only spoken
-// may be waiting for what it has started, and one that has given its verdict takes nothing back with words.
+// takeResult takes the result of a turn. There are several if the reviewer has started something in the
+// background: Claude Code wakes it when that ends. If that is a subagent, the results of all turns come at its
+// end; if it is a command, each comes at once (2.1.280, 2.1.332). So a reviewer that has only spoken may be
+// waiting for what it has started, and one that has given its verdict takes nothing back with words.
 func (s *reviewStream) takeResult(result *resultLine) {
 	for _, denial := range result.costs.Denials {
 		s.refuse(denial.Call)

@@ -80,9 +80,9 @@ func (m *mode) UnmarshalJSON(text []byte) error {
 
 var errCorrupt = errors.New("the file is corrupt")
 
-// readState returns the state of the session. Where it has none, or with an error, it returns a new one,
-// which with an error has the last switch of the timeline. The error is errCorrupt for a file that makes no
-// sense. In 2.0 the launch had a member of its own.
+// readState returns the state of the session, a new one if there is no file. With an error it returns a new
+// one, too, with the timeline's last switch. The error is errCorrupt for a file that makes no sense. In 2.0 the
+// launch had a member of its own.
 func (s sessionFiles) readState() (sessionState, error) {
 	fresh := sessionState{SessionID: s.id, CreatedAt: now()}
 	text, err := os.ReadFile(s.stateFile())
@@ -114,7 +114,7 @@ func (s sessionFiles) update(change func(*sessionState)) error {
 	})
 }
 
-// rewrite is update for what does not make a session a supervised one.
+// rewrite is update without UpdatedAt: a session without that is in no view.
 func (s sessionFiles) rewrite(change func(*sessionState)) error {
 	unlock, err := lockFile(s.dir.lockFile())
 	if err != nil {

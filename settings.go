@@ -282,10 +282,10 @@ func (f writtenFile) takeBack() error {
 	return replaceFile(f.path, f.before, true)
 }
 
-// writeFiles writes what a launch adds: the files that it keeps, the record, where it notes them and the
-// muting keys that it adds, and then settings.json, so that uninstall knows of each key in it. written is what
-// it has written, also with an error. A kept file that can't be written is no error, but one of unwritten. It
-// is told once: the record then has it as if it were there.
+// writeFiles writes what a launch adds: the files that it keeps, then the record, which notes them and the
+// muting keys that it adds, and then settings.json. In this order uninstall knows each key. written is what has
+// been written, also with an error. A kept file that can't be written is no error: it is in unwritten, once,
+// since the record then has it as if it were there.
 func writeFiles(d dirs, c *configuration, kept []keptFile, in *installation) (
 	written []writtenFile, unwritten []error, err error,
 ) {

@@ -91,7 +91,7 @@ func (d stateDir) place(project, cwd string, env []string) place {
 	return p
 }
 
-// How long git may take for a review and for ccc verdict, and at a prompt, which the user waits for.
+// How long git may take: for a review or ccc verdict, and at a prompt, for which the user waits.
 var reviewLookPatience, promptLookPatience = 5 * time.Second, time.Second
 
 // within returns the place for an event, in which all of git may take as long as patience. end must be
