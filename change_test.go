@@ -495,7 +495,7 @@ func TestBeginningByReflog(t *testing.T) {
 		p, end := box.placeIn(dir).within(context.Background(), time.Minute)
 		defer end()
 		session := box.stateDir().session("s")
-		check(t, replaceFile(session.stateFile(), encodeJSON(state), false))
+		check(t, replaceFile(session.stateFile(), encodeJSON(state)))
 		return p.ownBegin(session, "", at).Commit
 	}
 	id := func(revision string) string { return box.gitIn(dir, "git rev-parse "+revision) }

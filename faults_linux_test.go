@@ -94,12 +94,12 @@ func TestFaultSync(t *testing.T) {
 	check(t, os.WriteFile(path, []byte("old"), 0o600))
 	var durable, quick error
 	withoutSync(t, func() {
-		durable = replaceFile(path, []byte("new"), true)
+		durable = replaceDurably(path, []byte("new"))
 		text, _ := os.ReadFile(path)
 		if left, _ := os.ReadDir(filepath.Dir(path)); string(text) != "old" || len(left) != 1 {
 			t.Errorf("the file holds %s, beside it %v", text, left)
 		}
-		quick = replaceFile(path, []byte("new"), false) // a counter does not wait for the disk
+		quick = replaceFile(path, []byte("new")) // a counter does not wait for the disk
 	})
 	if text, _ := os.ReadFile(path); !errors.Is(durable, syscall.EIO) || quick != nil || string(text) != "new" {
 		t.Errorf("%v, %v: the file holds %s", durable, quick, text)

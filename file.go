@@ -68,12 +68,19 @@ func sameFile(a, b string) bool {
 
 // replaceFile puts data in the place of the file at path, atomically: a reader finds the old bytes or the new
 // ones, after a crash too. An existing file keeps its mode and owner, and a symbolic link stays; a new file
-// has mode 0600. durable also waits for the disk, which costs milliseconds: right for the user's files,
-// needless for a counter.
+// has mode 0600. It does not wait for the disk.
 //
 // The caller holds the lock that guards path. So the temporary name can be fixed, and a file that a killed
 // process has left under it is removed.
-func replaceFile(path string, data []byte, durable bool) error {
+func replaceFile(path string, data []byte) error {
+	return replace(path, data, func(*os.File) error { return nil })
+}
+
+// replaceDurably is replaceFile for a file of the user's: it waits for the disk, which takes milliseconds.
+func replaceDurably(path string, data []byte) error { return replace(path, data, (*os.File).Sync) }
+
+// replace is replaceFile, with what is done with the new file before it takes the place of the old one.
+func replace(path string, data []byte, finish func(*os.File) error) error {
 	target := followLinks(path)
 	temporary := temporaryOf(target)
 	os.Remove(temporary)
@@ -88,8 +95,8 @@ func replaceFile(path string, data []byte, durable bool) error {
 		_ = file.Chown(int(owner.Uid), int(owner.Gid))
 		err = file.Chmod(old.Mode().Perm())
 	}
-	if err == nil && durable {
-		err = file.Sync()
+	if err == nil {
+		err = finish(file)
 	}
 	if err = errors.Join(err, file.Close()); err == nil {
 		err = os.Rename(temporary, target)

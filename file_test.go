@@ -23,7 +23,7 @@ func TestReplacedOwner(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x")
 	check(t, os.WriteFile(path, []byte("old"), 0o640))
 	check(t, os.Chown(path, 65534, 65533))
-	check(t, replaceFile(path, []byte("new"), true))
+	check(t, replaceDurably(path, []byte("new")))
 	info, err := os.Stat(path)
 	if owner := info.Sys().(*syscall.Stat_t); err != nil || owner.Uid != 65534 || owner.Gid != 65533 || info.Mode().Perm() != 0o640 {
 		t.Errorf("%v: owner %d, group %d, mode %v", err, owner.Uid, owner.Gid, info.Mode())
@@ -98,8 +98,8 @@ func TestFileErrors(t *testing.T) {
 	check(t, os.WriteFile(at("file"), nil, 0o600))
 	ignore := func([]byte) {}
 	for name, err := range map[string]error{
-		"replaced":              replaceFile(at("full"), []byte("new"), false),
-		"replaced below a file": replaceFile(at("file/x"), []byte("new"), false),
+		"replaced":              replaceFile(at("full"), []byte("new")),
+		"replaced below a file": replaceFile(at("file/x"), []byte("new")),
 		"appended to a missing": appendFile(at("none/x"), []byte("new")),
 		"appended to":           appendFile(at("full"), []byte("new")),
 		"read as lines":         readLines(at("full"), ignore),
@@ -145,7 +145,7 @@ func TestReplacedWhole(t *testing.T) {
 	defer signal.Reset(syscall.SIGXFSZ)
 	const limit = 16 << 20 // for all that this process writes: go test has it log which files it opens
 	check(t, syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: limit, Max: before.Max}))
-	err := replaceFile(path, make([]byte, limit+1), false)
+	err := replaceFile(path, make([]byte, limit+1))
 	check(t, syscall.Setrlimit(syscall.RLIMIT_FSIZE, &before))
 	text, _ := os.ReadFile(path)
 	left, _ := os.ReadDir(filepath.Dir(path))

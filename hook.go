@@ -184,7 +184,7 @@ func (h *hook) due(ctx context.Context, on *occasion) (of subject, told any, isD
 		return of, nil, false
 	case isObservedQuestion():
 		return of, nil, false
-	case on.isStop && h.isAwaiting():
+	case on.isStop && h.putsOff():
 		return of, systemMessage(say(deferred)), false
 	}
 	if h.configErr != nil || on.isQuestion || h.hasWorked(ctx, &of) {
@@ -193,7 +193,7 @@ func (h *hook) due(ctx context.Context, on *occasion) (of subject, told any, isD
 	h.log("stop not reviewed", "review", reviewWork)
 	h.append(entry{Unreviewed: reviewWork})
 	if of.change.Repository != "" && of.change.Unseen == "" {
-		h.warnLost("ending the change", h.place.letGo(h.session, of.change.begin))
+		h.warnLost("ending the change", h.place.endUnchanged(h.session, of.change.begin))
 	}
 	if h.lost != nil {
 		told = systemMessage(say(notRecorded, h.lost))
@@ -201,11 +201,11 @@ func (h *hook) due(ctx context.Context, on *occasion) (of subject, told any, isD
 	return of, told, false
 }
 
-// isAwaiting reports whether a stop is not to be reviewed yet, and records that: subagents of an interactive
+// putsOff reports whether a stop is not to be reviewed yet, and records that: subagents of an interactive
 // session still work, whose end wakes it. If the same ones worked at the last such stop, one may hang.
 // Neither a review nor a word of Claude Code's own has come since then: a subagent that is resumed has the
 // same id (2.1.280, 2.1.332).
-func (h *hook) isAwaiting() bool {
+func (h *hook) putsOff() bool {
 	ids := h.event.subagents()
 	isInteractive := h.dirs.env.get(entrypointVariable) == "cli"
 	if !isInteractive || len(ids) == 0 || slices.Equal(ids, h.state.PutOffFor) {
@@ -319,6 +319,9 @@ func (h *hook) cutFeedback(feedback string) string {
 	return string(runes[:feedbackLimit-len([]rune(note))]) + note
 }
 
+// probePatience bounds the probe of a copy, for which the session waits: some 50 ms. A variable, for tests.
+var probePatience = 2 * time.Second
+
 // introduce shows the user, before the first prompt, that the session is supervised. Claude Code shows it at
 // once, and the model does not get it (2.1.280, 2.1.332). At source compact the session goes on.
 func (h *hook) introduce() any {
@@ -350,8 +353,7 @@ func (h *hook) introduce() any {
 	if isCheckIdle(h.place.Top) {
 		text += say(introducedIdleCheck)
 	}
-	const patience = 2 * time.Second // the probe takes some 50 ms, and the session waits for it
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), probePatience)
 	defer cancel()
 	_, foreign, err := tryProbe(ctx, h.place.root, reviewerEnv(h.dirs.env))
 	if err != nil && ctx.Err() == nil {
@@ -392,7 +394,7 @@ func (h *hook) recordPrompt(text string) any {
 	switch {
 	case isCancelled:
 		return systemMessage(say(earlierCancelled))
-	case past.isAwaited:
+	case past.isPutOff:
 		return systemMessage(say(earlierDeferred))
 	case h.lost != nil:
 		return systemMessage(say(notRecorded, h.lost))

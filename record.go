@@ -64,7 +64,7 @@ func (p place) update(change func(*treeRecord)) error {
 	}
 	change(&r)
 	r.Open = slices.DeleteFunc(r.Open, func(o *openBegin) bool { return time.Since(o.Put) > retention })
-	return errors.Join(err, replaceFile(p.file(".json"), append(encodeJSON(r), '\n'), false))
+	return errors.Join(err, replaceFile(p.file(".json"), append(encodeJSON(r), '\n')))
 }
 
 // noteLast notes the review, which begins, as the last one.
@@ -319,14 +319,14 @@ func (p place) approve(s sessionFiles, r review) error {
 		o := other.look()
 		o.end()
 		if o.seen.Tree != "" && o.seen.Tree == there.Tree {
-			err = errors.Join(err, other.letGo(s, o.seen.begin))
+			err = errors.Join(err, other.endUnchanged(s, o.seen.begin))
 		}
 	}
 	return err
 }
 
-// letGo moves the session's begin here to a look that shows no change, and closes that change.
-func (p place) letGo(s sessionFiles, at begin) error {
+// endUnchanged moves the session's begin here to a look that shows no change, and closes that change.
+func (p place) endUnchanged(s sessionFiles, at begin) error {
 	state, _ := s.readState()
 	own := state.Begins[p.key]
 	return p.begin(s, at, func(r *treeRecord) {

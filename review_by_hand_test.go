@@ -338,7 +338,7 @@ func TestByHand(t *testing.T) {
 	for range 3 { // each is feedback
 		expect(1, withoutVerdict.en+"\nIt is not done.\n")
 	}
-	expectEnd(t, "the verdict of words", box.run(20*time.Second, "", "ccc", "verdict"), 1, "block\n", "sent back 0s ago · It is not done.")
+	expectEnd(t, "the verdict of words", box.run(20*time.Second, "", "ccc", "verdict"), 1, "block\n", "s ago · It is not done.")
 	box.reviews(blocks("not yet"))
 	if got := expect(1, "[SUPERVISOR] Review: sent back · "); !strings.HasSuffix(got.stdout, "\nnot yet\n") {
 		t.Errorf("%+v", got)

@@ -210,9 +210,9 @@ func (c *reviewerCall) flags() (flags [][]string) {
 	add(prompted, "--system-prompt", c.prompt)
 	// A resumed session keeps its recorded system prompt, silently, unless this is off (2.1.280, 2.1.332).
 	add(prompted, "--system-prompt-snapshot", "off")
-	add(true, "--no-session-persistence")
-	add(true, argumentSource, reviewerSettings(c.given, command, closed, withMCP))
-	add(true, "--permission-mode", reviewersPermissions)
+	flags = append(flags, []string{"--no-session-persistence"},
+		[]string{argumentSource, reviewerSettings(c.given, command, closed, withMCP)},
+		[]string{"--permission-mode", reviewersPermissions})
 	// Without it each review starts the user's MCP servers, whose tools a rule of the user's may let write.
 	add(!withMCP, "--strict-mcp-config")
 	add(c.config.Model != "", "--model", c.config.Model)

@@ -129,7 +129,7 @@ func (s sessionFiles) rewrite(change func(*sessionState)) error {
 		return err
 	}
 	change(&state)
-	return errors.Join(err, replaceFile(path, append(encodeJSON(state), '\n'), false))
+	return errors.Join(err, replaceFile(path, append(encodeJSON(state), '\n')))
 }
 
 // keep replaces a file that ccc only writes. Whoever has it open reads the old text to its end.
@@ -228,7 +228,7 @@ func (d stateDir) claim(token string, process, pid int) (client int, err error) 
 	if read() { // another hook was faster
 		return client, nil
 	}
-	return pid, replaceFile(path, []byte(strconv.Itoa(pid)), false)
+	return pid, replaceFile(path, []byte(strconv.Itoa(pid)))
 }
 
 // modeOf returns the mode of a session with that state in a client of c; observe is supervisor.observe of

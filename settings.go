@@ -279,7 +279,7 @@ func (f writtenFile) takeBack() error {
 	case f.before == nil:
 		return os.Remove(followLinks(f.path))
 	}
-	return replaceFile(f.path, f.before, true)
+	return replaceDurably(f.path, f.before)
 }
 
 // writeFiles writes what a launch adds: the files that it keeps, then the record, which notes them and the
@@ -299,7 +299,7 @@ func writeFiles(d dirs, c *configuration, kept []keptFile, in *installation) (
 			err = os.MkdirAll(filepath.Dir(path), 0o700)
 		}
 		if err == nil {
-			err = replaceFile(path, text, true)
+			err = replaceDurably(path, text)
 		}
 		if err == nil {
 			written = append(written, writtenFile{path: path, before: before, after: text})

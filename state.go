@@ -44,7 +44,7 @@ func (d stateDir) newestLaunch() string {
 
 // noteLaunch makes the launch with that token the newest.
 func (d stateDir) noteLaunch(token string) error {
-	return replaceFile(d.file(newestLaunchName), []byte(token), false)
+	return replaceFile(d.file(newestLaunchName), []byte(token))
 }
 
 const newestLaunchName = "launch-newest"

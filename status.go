@@ -116,7 +116,7 @@ func summarize(known sessionFiles, config *configuration) summary {
 			s.Doing = doing(redact(last.did.current))
 		}
 	}
-	if h.isAwaited {
+	if h.isPutOff {
 		s.result = say(awaitsSubagents)
 	}
 	return s

@@ -225,7 +225,7 @@ func parseEntry(line []byte) (e entry, ok bool) {
 type history struct {
 	Prompts    []prompt
 	Reviews    []review // in the order of their last lines
-	isAwaited  bool     // the last stop was put off for subagents, and no prompt came since
+	isPutOff   bool     // the last stop was put off for subagents, and no prompt came since
 	session    sessionFiles
 	project    string
 	limit      int       // how many reviews a request has
@@ -322,10 +322,10 @@ func (h *history) add(e entry) {
 	}
 	switch {
 	case e.Unreviewed != "":
-		h.isAwaited = e.Unreviewed == unreviewedYet
+		h.isPutOff = e.Unreviewed == unreviewedYet
 	case e.Prompt != nil:
 		e.Prompt.at = e.Time
-		h.Prompts, h.prompted, h.isAwaited = append(h.Prompts, *e.Prompt), h.line, false
+		h.Prompts, h.prompted, h.isPutOff = append(h.Prompts, *e.Prompt), h.line, false
 	case e.Switch != nil:
 		h.limit = cmp.Or(e.Switch.Limit, h.limit)
 		if h.switched, h.switchedAt = e.Switch.Mode, e.Time; h.switched == modeOff {
@@ -351,7 +351,7 @@ func (h *history) addReview(line review) {
 	_ = json.Unmarshal(encodeJSON(line), &r) // which leaves what the line does not have
 	r.line = h.line
 	h.limit = cmp.Or(line.Limit, h.limit)
-	h.isAwaited = h.isAwaited && !r.occasion().isStop
+	h.isPutOff = h.isPutOff && !r.occasion().isStop
 	h.Reviews = append(h.Reviews, r)
 }
 

@@ -93,5 +93,5 @@ func removeSettings(d dirs, in *installation) (done string, err error) {
 	case string(e.text) == emptySettings && link == "": // no file says the same; a link must not lead nowhere
 		return "removed: nothing else is in it" + noMore, os.Remove(d.settingsFile())
 	}
-	return "ccc's part taken out" + noMore, replaceFile(d.settingsFile(), e.text, true)
+	return "ccc's part taken out" + noMore, replaceDurably(d.settingsFile(), e.text)
 }
