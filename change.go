@@ -194,7 +194,7 @@ func (o *lookout) changedPaths(from string, since begin) (paths []changedPath, e
 		if path.letter == "D" && gone == nil && committed()[path.name] == "" {
 			path.letter = ""
 		}
-		path.isOld = isOld(path.name)
+		path.isOld = isOld(path.name) && (path.letter != "D" || committed()[path.name] != "")
 	}
 	return paths, err
 }

@@ -343,7 +343,7 @@ func TestRealClientTrialRefused(t *testing.T) {
 			{"a session", "", "", "", "", 0, ""},
 			{"muted for managed hooks", "", "", `{"allowManagedHooksOnly":true}`, "", 0, ""},
 			{"for a reviewer", "", reviewerVariable + "=1", "", "", 0, ""},
-			{"set to nothing", "", "CLAUDE_CONFIG_DIR=", "", "", 1, effect},
+			{"set to nothing", "", "CLAUDE_CONFIG_DIR=", "", "", 0, ""},
 			{"no transcripts", "", "", `{"cleanupPeriodDays":0}`, "", 1, dropped},
 			{"another type", "", "", `{"model":1}`, "", 1, dropped},
 			{"muted by the user", "", "", muted, "", 1, mutes + box.home + "/.claude/settings.json: disableAllHooks\n     take that out:\n"},
@@ -440,14 +440,14 @@ func TestRealClientTrialManaged(t *testing.T) {
 		box.vars = append(box.vars, testManagedVariable+"=/etc/"+managed)
 		box.run(90*time.Second, "", "claude", "-p", "hi") // moves a setting of .claude.json's into settings.json
 		for _, text := range []string{`{"allowManagedHooksOnly":true}`, `{"disableAllHooks":true}`} {
-			for i, stdout := range []string{"done\n", "done\n", ""} { // the second is the session that they cost
+			for i, stdout := range []string{"done\n", ""} {
 				check(t, os.RemoveAll(box.home+"/etc/"+managed))
 				if i > 0 {
 					box.write("etc/"+managed, 0o644, text)
 				}
 				got := box.run(90*time.Second, "", "unshare", flags, "sh", "-c", mounted, box.home+"/etc",
 					"ccc", "--supervisor", "-p", "hi")
-				if got.stdout != stdout || strings.Contains(got.stderr, "claude was tried and ran no hooks") != (i == 2) {
+				if got.stdout != stdout || strings.Contains(got.stderr, "claude was tried and ran no hooks") != (i == 1) {
 					t.Errorf("%s, %d: %+v", text, i, got)
 				}
 			}
@@ -694,7 +694,7 @@ func TestRealClientOwnLogin(t *testing.T) {
 		box.write(".claude/ccc.json", 0o600, fmt.Sprintf(`{"providers":{"a":{"env":{"ANTHROPIC_BASE_URL":%q}}}}`, a.URL))
 		box.vars = append(box.vars, "CLAUDE_CODE_OAUTH_TOKEN="+ownKey)
 		got := box.run(60*time.Second, "", "ccc", "a", "-p", "x")
-		expectEnd(t, "ccc", got, 1, "", "ccc.json: providers.a.env has no ANTHROPIC_AUTH_TOKEN")
+		expectEnd(t, "ccc", got, 1, "", "provider a has no ANTHROPIC_AUTH_TOKEN")
 		expectIs(t, "the requests of a refused launch", len(a.requests(""))+len(api.requests("")), 0)
 		box.vars = append(box.vars, "ANTHROPIC_BASE_URL="+a.URL, "ANTHROPIC_API_KEY=")
 		box.run(60*time.Second, "", "claude", "-p", "x")
@@ -732,7 +732,7 @@ func TestRealClientLoginKept(t *testing.T) {
 					box.open("ccc", "a").prompt("hello")
 				} else {
 					got := box.run(60*time.Second, "", "ccc", "a")
-					expectEnd(t, "ccc", got, 1, "", "ccc.json: providers.a.env has no ANTHROPIC_AUTH_TOKEN")
+					expectEnd(t, "ccc", got, 1, "", "provider a has no ANTHROPIC_AUTH_TOKEN")
 					expectIs(t, "the requests of a refused launch", len(api.requests("")), 0)
 					var values map[string]string
 					check(t, json.Unmarshal([]byte(provider), &values))
