@@ -380,7 +380,7 @@ func TestRealClientShown(t *testing.T) {
 		tty.prompt("fourth request")
 		tty.waitFor("and push it", 90*time.Second)
 		for _, row := range []string{"says: [SUPERVISOR] 本会话受监督", "每项要求最多审查 1 次", "实时查看：ccc log -f",
-			"says: [SUPERVISOR] 这次审查未完成，Agent 的工作未经检查。", "发一条“继续”，它停下时会再审，或者运行 ccc review。", "仍不行请运行 ccc doctor，详情见 ccc log",
+			"says: [SUPERVISOR] 这次审查未完成，Agent 的工作未经检查。", "登录或密钥没有被接受：请运行 /login，或检查环境变量里的密钥；", "然后发一条“继续”",
 			"says: [SUPERVISOR] 这项要求的 1 次审查已用完，这次停下没有再审。", "你再发消息会重新计数。", "上次的反馈还没有解决：not yet"} {
 			if !regexp.MustCompile("(?m)(^| )" + regexp.QuoteMeta(row) + " *$").MatchString(tty.tmux("capture-pane", "-p").stdout) {
 				t.Errorf("no row has just %q:\n%s", row, tty.screen())
