@@ -80,7 +80,7 @@ func (c measuredCase) tree(t *testing.T) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
 	c.write(t, dir, "before")
-	if strings.Contains(c.files["check"], "git ") {
+	if strings.Contains(c.files["check"], "git") {
 		const commit = "git init -q && git add -A && git -c user.name=x -c user.email=x@example.com commit -qm before"
 		cmd := exec.Command("sh", "-c", commit)
 		cmd.Dir = dir
