@@ -246,7 +246,7 @@ func (g gitRunner) isOnBranch(contents map[string]string, since time.Time) bool 
 	}
 	got, _ := g.lines("log", maxAge(since), "--all", "--not", "HEAD", "-m", "--raw", "--no-abbrev", "--format=")
 	return slices.ContainsFunc(got, func(line string) bool {
-		fields := strings.Fields(line) // two modes, two ids, a letter and the path
+		fields := strings.Fields(line)                                    // two modes, two ids, a letter and the path
 		return len(fields) > 4 && hasValue(contents, fields[1]+fields[3]) // else it is of log.showSignature
 	})
 }
