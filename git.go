@@ -244,10 +244,11 @@ func (g gitRunner) isOnBranch(contents map[string]string, since time.Time) bool 
 	if len(contents) == 0 || since.IsZero() {
 		return false
 	}
-	got, _ := g.lines("log", maxAge(since), "--all", "--not", "HEAD", "-m", "--raw", "--no-abbrev", "--format=")
+	got, _ := g.lines("log", maxAge(since), "--all", "--not", "HEAD", "-m", "--raw", "--no-abbrev", "--format=",
+		"--no-show-signature")
 	return slices.ContainsFunc(got, func(line string) bool {
-		fields := strings.Fields(line)                                    // two modes, two ids, a letter and the path
-		return len(fields) > 4 && hasValue(contents, fields[1]+fields[3]) // else it is of log.showSignature
+		fields := strings.Fields(line) // two modes, two ids, a letter and the path
+		return hasValue(contents, fields[1]+fields[3])
 	})
 }
 

@@ -492,7 +492,8 @@ func TestSession(t *testing.T) {
   hook-invocation.log、supervisor-<session>-output.jsonl
 结束后看判定：ccc verdict
 `, state)
-	expectIs(t, "stderr", got.stderr, wantStderr)
+	notice := "ccc: " + tryingHooks.zh + "\n" // on a busy machine
+	expectIs(t, "stderr", strings.Replace(got.stderr, notice, "", 1), wantStderr)
 	expectIs(t, "the arguments", strings.TrimSpace(box.read("../fake/agent-1.args")), "-p\nfix it\n--model\nm")
 	env := box.environment("agent-1")
 	expectIn(t, "the environment", env, "CCC_SUPERVISOR=1\n", "CLAUDE_CODE_STOP_HOOK_BLOCK_CAP=10\n")

@@ -223,8 +223,9 @@ func (c *reviewerCall) flags() (flags [][]string) {
 	return flags
 }
 
-// reviewersPermissions is the reviewer's permission mode: what no rule allows is refused.
-const reviewersPermissions = "dontAsk"
+// reviewersPermissions is the reviewer's permission mode: what no rule allows is refused. In Claude Code's own
+// mode the same is refused, since nobody can be asked. 2.1.280 takes that one if scrubVariable is set.
+const reviewersPermissions, ownPermissions = "dontAsk", "default"
 
 // asked is the call as it is kept: in a comment the instructions' source and the flags, in which it takes the
 // place of their text; after that the request as the reviewer gets it.
@@ -402,7 +403,7 @@ func (s *reviewStream) read(line []byte) {
 	}
 	switch l.Type {
 	case "system":
-		if l.PermissionMode != "" && l.PermissionMode != reviewersPermissions {
+		if !slices.Contains([]string{"", ownPermissions, reviewersPermissions}, l.PermissionMode) {
 			s.fault = errors.New(say(reviewersMode, l.PermissionMode, reviewersPermissions))
 			s.abort()
 		}
