@@ -178,7 +178,7 @@ var (
 	modeNames = map[mode]words{
 		modeOn: {"已打开", "on"}, modeOff: {"已关闭", "off"}, modeObserve: {"旁观", "observed"}}
 	modeCells = map[mode]words{modeOff: {"关", "off"}, modeObserve: {"旁观", "observed"}} // in a table
-	// What is typed behind /supervisor, in whichever language; "" is the query.
+	// What is typed after /supervisor, in whichever language; "" is the query.
 	modeOperands = map[string]mode{"on": modeOn, "打开": modeOn, "开": modeOn, "off": modeOff, "关闭": modeOff,
 		"关": modeOff, "observe": modeObserve, "旁观": modeObserve, "status": "", "状态": ""}
 	// In a short text these may mean off.
@@ -279,7 +279,7 @@ var (
 		"reviewing": {"审查中", "reviewing"},
 	}
 	awaitsSubagents = words{"等子代理结束", "waits for subagents"}
-	wouldBeSentBack = words{"会被退回", "would be sent back"} // where it is observed
+	wouldBeSentBack = words{"会被退回", "would be sent back"} // if it is observed
 	withReason      = words{"%s（%s）", "%s (%s)"}          // verdict or session, why
 	readingFile     = words{"查看 %s", "reading %s"}
 	searchingFor    = words{"搜索 %s", "searching for %s"}

@@ -40,14 +40,14 @@ var (
 		"## Running commands\nRun tests, examples and whatever executes code or writes files in this one " +
 			"form, with as many lines inside the quotes as you like:\n\n```sh\n%s\n```\n\n" +
 			"- Between the single quotes stands a script for sh, with no other single quote in it: put " +
-			"strings in double quotes; where nothing else will do, write `\\047` in printf and `\\x27` in " +
+			"strings in double quotes; if nothing else will do, write `\\047` in printf and `\\x27` in " +
 			"code. Programs for awk and sed go into a here-document and are run with `-f`.\n" +
-			"- No line begins with `#`, indented or not: write no comments. Where one has to (`#include`, " +
-			"`#!`, `#[test]`, a Markdown heading), write it so: `printf \"\\043include <stdio.h>\\n\" >> " +
+			"- No line begins with `#`, indented or not: write no comments. If one has to (`#include`, " +
+			"`#!`, `#[test]`, a Markdown heading), write it like this: `printf \"\\043include <stdio.h>\\n\" >> " +
 			"\"$dir/probe.c\"`.\n" +
 			"- Pipes, redirections, `&&`, `$?` and here-documents all go inside the quotes. Nothing " +
-			"follows the closing quote: with more behind it the script is taken for a program's name, and " +
-			"what follows for its arguments (exit code 127). An exit code other than 0 is shown anyway.\n" +
+			"follows the closing quote: else the script is taken for a program's name, and what follows " +
+			"for its arguments (exit code 127). An exit code other than 0 is shown anyway.\n" +
 			"- If Claude Code refuses a command, its form is most likely wrong: repeat it in this form. " +
 			"Read files with Read, or with `git status`, `git diff`, `git log`, `ls` or `cat` on their " +
 			"own: if one part of a line is not permitted, all of it is refused.\n" +
@@ -77,7 +77,7 @@ var (
 		"## 只有对话\n最后一条要求之后，Agent 没有调用工具，也没有文件不同。审它的回答，或者它该做而没做的事。不必运行什么，回答说到的文件才读。",
 		"## Words only\nSince the last request the agent called no tool, and no file differs. Judge its " +
 			"answer, or what it should have done and did not. Nothing needs to be run; read a file only " +
-			"where the answer speaks of it."}
+			"if the answer speaks of it."}
 	homeReadOnly = words{
 		"HOME 下有别的文件系统挂载：副本里 HOME 这一层的文件是只读的，也不能新建，下面的目录可以写。写这些文件时的“Read-only file system”不说明 Agent 的工作。",
 		"Something is mounted below HOME: in the copy the files directly in HOME are read-only, and none " +
@@ -135,7 +135,7 @@ var (
 		"## 工作目录\nAgent 在另一个 worktree 里工作：%s（当前目录：%s）。先检查那里的文件；项目的主目录 %s 是另一个工作树，" +
 			"对话显示 Agent 在那里也有改动时，一并检查。",
 		"## Working directory\nThe agent works in another worktree: %s (current directory: %s). Check the " +
-			"files there first. The project's main directory, %s, is another working tree; where the " +
+			"files there first. The project's main directory, %s, is another working tree; if the " +
 			"conversation shows changes of the agent's there, check them too."}
 	sectionLastMessage = words{"## Agent 的最后一条消息\n%s", "## The agent's last message\n%s"}
 	sectionTasks       = words{"## 正在运行的后台任务\n%s\n这些任务在 Agent 的会话里仍在运行，结束时会唤醒 Agent。" +
