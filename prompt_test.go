@@ -52,7 +52,7 @@ var promptLanguages = map[string]promptWords{
 		says: []string{"no longer the agent in this conversation", "**the user's language**",
 			"say nothing more", "address them as \"you\"",
 			`"Words only"`, `"Scheduled wake-ups"`, "fails there with the same message", "build anew before it",
-			"all there that the user", "ends with that task", "a check switched off or gone round", "without the user's word (openly, too)",
+			"everything still there that the user", "ends with that task", "a check switched off or bypassed", "without the user's word (openly, too)",
 			"order this stop for the user's approval", "and what shows it", "look up in the files", "a change in behaviour that nobody ordered",
 			"A rerun until green", "judged by whether it is so", "One reason that holds closes it at once", "the cause and the one edit",
 			"REVIEW.md"},
