@@ -183,7 +183,7 @@ func TestChangeShown(t *testing.T) {
 		p, session := box.placeIn(box.work), box.stateDir().session("s")
 		check(t, p.beginAtPrompt(session, ""))
 		box.gitIn(box.work, script)
-		return p.takeChange(context.Background(), session, "", false)
+		return p.takeChange(context.Background(), session, "", occasionNamed(eventStop))
 	}
 	c := changeOf(wayPrelude+"; "+theirs, `git pull -q origin main; seq 5000 >all; seq 1000 >half; rm a; ln -s c a; echo '-- é' >"é"; echo '++ c' >>c; printf '\0' >z`)
 	var order []string
@@ -327,7 +327,7 @@ func TestLookPartialClone(t *testing.T) {
 	p := box.placeIn(dir)
 	check(t, p.beginAtPrompt(session, ""))
 	change := func() string {
-		c := p.takeChange(context.Background(), session, "", false)
+		c := p.takeChange(context.Background(), session, "", occasionNamed(eventStop))
 		return fmt.Sprint(strings.Join(c.listedPaths(), ", "), c.Unseen, " may be older: ", c.isOlder)
 	}
 	for _, where := range []string{"there", "gone"} {
@@ -450,7 +450,7 @@ func TestLookObjects(t *testing.T) {
 	check(t, p.beginAtPrompt(session, ""))
 	box.gitIn(box.work, "git gc -q --prune=now")
 	change := func() string {
-		c := p.takeChange(context.Background(), session, "", false)
+		c := p.takeChange(context.Background(), session, "", occasionNamed(eventStop))
 		return fmt.Sprint(len(c.paths), " ", c.isOlder, c.Unseen)
 	}
 	expectIs(t, "the change behind git gc", change(), "0 false")

@@ -488,7 +488,7 @@ func TestFormat(t *testing.T) {
 
 // Each member of the format has a comment where it is defined.
 func TestFormatComments(t *testing.T) {
-	types := strings.Fields("entry prompt switched review outcome tokens tree look step steps summary reviewOfSession")
+	types := strings.Fields("entry prompt switched review reviewerFacts changeFacts outcome tokens tree look step steps summary reviewOfSession")
 	known := 0
 	for _, path := range []string{"timeline.go", "git.go", "status.go", "review_by_hand.go"} {
 		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ParseComments)

@@ -149,14 +149,17 @@ func (h *hook) stop(on *occasion) any {
 		return told
 	}
 	r.Observed = h.mode() == modeObserve
-	if err = h.configErr; err == nil {
-		err = h.count(&r)
+	r.describe(of)
+	isUsedUp := false
+	err = h.configErr
+	if err == nil {
+		isUsedUp, err = h.count(&r)
 	}
 	switch {
 	case err != nil:
 		r = h.end(r, err)
-	case r.Iteration == 0 && !r.Observed, r.Error != "":
-		r = h.endAtLimit(r, of)
+	case isUsedUp:
+		r = h.endAtLimit(r)
 	default:
 		about := fmt.Sprintf("session: %s  event: %s", h.session.id, r.Event)
 		if !r.Observed {
@@ -164,7 +167,7 @@ func (h *hook) stop(on *occasion) any {
 		}
 		rule := strings.Repeat("─", 60)
 		h.print(rule, say(hookBegun), about, rule)
-		r = h.review(ctx, r, of)
+		r = h.conduct(ctx, r, of)
 	}
 	r.Feedback = h.cutFeedback(r.Feedback)
 	return r.decide(h.dirs.inSession())
@@ -219,7 +222,7 @@ func (h *hook) putsOff() bool {
 
 // notePutOff notes the subagents for which a stop was put off, nil for none.
 func (h *hook) notePutOff(ids []string) {
-	err := h.update(func(s *sessionState) { s.PutOffFor = ids })
+	err := h.changeState(func(s *sessionState) { s.PutOffFor = ids })
 	h.warnLost("noting which subagents work", err)
 }
 
@@ -241,15 +244,14 @@ func (h *hook) hasWorked(ctx context.Context, of *subject) bool {
 	if of.called.After(since) {
 		return true
 	}
-	change := h.place.takeChange(ctx, h.session, h.transcript, false)
-	of.change = &change
-	return len(change.paths) > 0 || ctx.Err() != nil // Esc, which is no stop of words
+	h.takeChange(ctx, occasionNamed(eventStop), of)
+	return len(of.change.paths) > 0 || ctx.Err() != nil // Esc, which is no stop of words
 }
 
-// count counts the review, and gives it its number and its limit. At the limit the number is 0. One that is
-// observed has neither, but the budget is for those, too.
-func (h *hook) count(r *review) error {
-	err := h.update(func(s *sessionState) {
+// count counts the review, and gives it its number and its limit. One that is observed has neither, but the
+// budget is for those, too. It reports whether the limit is reached or the budget used up.
+func (h *hook) count(r *review) (isUsedUp bool, err error) {
+	err = h.changeState(func(s *sessionState) {
 		s.PutOffFor = nil
 		if !r.Observed {
 			r.Limit = h.reviewLimit()
@@ -268,19 +270,12 @@ func (h *hook) count(r *review) error {
 	case err == nil || r.Observed:
 	case h.event.StopHookActive || !r.occasion().isStop:
 		// Without a count only Claude Code's own flag bounds the loop, and for questions nothing does.
-		return errNoCount
+		return false, errNoCount
 	default:
-		r.Iteration, r.Limit = 1, h.reviewLimit()
+		r.Iteration = 1
+		r.Limit = h.reviewLimit()
 	}
-	return nil
-}
-
-// endAtLimit ends a review that would be beyond the limit. Its feedback is what is still open.
-func (h *hook) endAtLimit(r review, of subject) review {
-	h.print(say(r.occasion().skipped, r.usedUp()))
-	r.describe(of)
-	r.Verdict = verdictLimit
-	return h.end(r, nil)
+	return r.Error != "" || r.Iteration == 0 && !r.Observed, nil
 }
 
 // subject returns what is to be judged of the event, once the transcript has what belongs to that.
@@ -388,7 +383,7 @@ func (h *hook) recordPrompt(text string) any {
 		h.recordEnd(last)
 		h.warn("removing a lock", removeFile(h.session.runningFile(last.ID)))
 	}
-	h.warnLost("resetting the count", h.update(func(s *sessionState) { s.Count = 0 }))
+	h.warnLost("resetting the count", h.changeState(func(s *sessionState) { s.Count = 0 }))
 	h.append(entry{Prompt: &prompt{Text: text}})
 	h.warnLost("recording where the change begins", h.place.beginAtPrompt(h.session, h.transcript))
 	switch {
@@ -445,11 +440,6 @@ func (r review) decide(inSession bool) any {
 		return nil
 	}
 	return answer
-}
-
-// usedUp says at the limit what of the request is used up.
-func (r review) usedUp() string {
-	return cmp.Or(r.Error, say(limitReached, count(r.Limit, reviews)))
 }
 
 // message is what the user reads of a review that ended so: that it failed, that the limit is reached, or

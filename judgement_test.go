@@ -173,7 +173,7 @@ func (c judgementCase) prepare(t *testing.T, dir string) (change judgedChange) {
 	if c.Commit {
 		judgementGit(t, dir, "commit", "-qam", "after")
 	}
-	return p.takeChange(context.Background(), session, "", false)
+	return p.takeChange(context.Background(), session, "", occasionNamed(eventStop))
 }
 
 // judgementRemark returns a remark of a request that a case may name, "" for any other name.

@@ -260,7 +260,7 @@ func TestLogCase(t *testing.T) {
 		return ended(review{ID: id, Event: event, outcome: o}).in(box.work).at(ago(time.Minute))
 	}
 	begun := func(id, event string, question string) entry {
-		r := review{ID: id, Event: event, Begun: ago(time.Minute), Iteration: 1, Limit: 10, PromptSource: "rules.md",
+		r := review{ID: id, Event: event, Begun: ago(time.Minute), Iteration: 1, Limit: 10, reviewerFacts: reviewerFacts{PromptSource: "rules.md"},
 			LastMessage: "All of it is done. " + strings.Repeat("Really. ", 50)}
 		if question != "" {
 			r.Question = questionText([]byte(question))
@@ -270,7 +270,7 @@ func TestLogCase(t *testing.T) {
 		}
 		return began(r).in(box.work)
 	}
-	words := ended(review{ID: "c", Way: "cache", outcome: outcome{Verdict: verdictBlock, Feedback: "hm", NoVerdict: true}}).in(box.work).at(ago(time.Minute))
+	words := ended(review{ID: "c", reviewerFacts: reviewerFacts{Way: "cache"}, outcome: outcome{Verdict: verdictBlock, Feedback: "hm", NoVerdict: true}}).in(box.work).at(ago(time.Minute))
 	killed := begun("e", eventStop, "")
 	box.timelineOf(testSession,
 		prompted("do it").in(box.work).at(ago(time.Hour)),
@@ -448,7 +448,7 @@ var loggedAt = time.Date(2026, 1, 2, 3, 4, 0, 0, time.UTC)
 
 // loggedEnd is the end of review r, of a stop, at loggedAt. outcome is all that it came to; change, if not nil, changes the rest.
 func loggedEnd(o outcome, change func(r *review)) entry {
-	r := review{Ended: loggedAt, ID: "r", Event: eventStop, Iteration: 1, Limit: 10, LastMessage: "I am done.", PromptSource: builtinSource, outcome: o}
+	r := review{Ended: loggedAt, ID: "r", Event: eventStop, Iteration: 1, Limit: 10, LastMessage: "I am done.", reviewerFacts: reviewerFacts{PromptSource: builtinSource}, outcome: o}
 	if change != nil {
 		change(&r)
 	}

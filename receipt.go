@@ -107,6 +107,11 @@ func (r review) reviewTitle() string {
 // reviewNumber is which review of the request it was, and how many the request has, as in 1/10.
 func (r review) reviewNumber() string { return fmt.Sprintf("%d/%d", r.Iteration, r.Limit) }
 
+// usedUp says at the limit what of the request is used up.
+func (r review) usedUp() string {
+	return cmp.Or(r.Error, say(limitReached, count(r.Limit, reviews)))
+}
+
 // inWords returns a call, a refusal or words for people, "" for another step. Paths below top are relative.
 func (s step) inWords(top string) string {
 	switch s.Kind {

@@ -45,7 +45,7 @@ func TestRecordInWords(t *testing.T) {
 	speakIn(t, english)
 	code := 7
 	stop := review{Event: eventStop, Iteration: 2, Limit: 10, outcome: outcome{Verdict: verdictBlock, DurationSeconds: 61, CostUSD: 0.5,
-		Tokens: &tokens{Input: 1000, CacheWrite: 234, CacheRead: 56789, Output: 12}}, Way: "cache"}
+		Tokens: &tokens{Input: 1000, CacheWrite: 234, CacheRead: 56789, Output: 12}}, reviewerFacts: reviewerFacts{Way: "cache"}}
 	question, byHand := stop, stop
 	question.Event, byHand.Event, byHand.Iteration = eventPreToolUse, eventReview, 0
 	byHand.Way, byHand.Tokens, byHand.CostUSD, byHand.DurationSeconds = "own", &tokens{}, 0, 0

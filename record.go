@@ -48,9 +48,9 @@ func (p place) record() (r treeRecord, err error) {
 	return r, err
 }
 
-// update changes the record under its lock. A torn one is kept as .bad; update then still returns the error.
+// changeRecord changes the record under its lock. A torn one is kept as .bad; changeRecord then still returns the error.
 // Nothing is written over one that can't be read. What was put there retention ago goes.
-func (p place) update(change func(*treeRecord)) error {
+func (p place) changeRecord(change func(*treeRecord)) error {
 	unlock, err := lockFile(p.file(".lock"))
 	if err != nil {
 		return err
@@ -69,12 +69,12 @@ func (p place) update(change func(*treeRecord)) error {
 
 // noteLast notes the review, which begins, as the last one.
 func (p place) noteLast(session, review string) error {
-	return p.update(func(r *treeRecord) { r.Last = &newestReview{session, review} })
+	return p.changeRecord(func(r *treeRecord) { r.Last = &newestReview{session, review} })
 }
 
-// begin notes in its state that the session's change begins there, and changes the record.
-func (p place) begin(s sessionFiles, b begin, change func(*treeRecord)) error {
-	return errors.Join(s.setBegin(p.key, sessionBegin{b, p.Top}), p.update(change))
+// moveBegin notes in its state that the session's change begins there, and changes the record.
+func (p place) moveBegin(s sessionFiles, b begin, change func(*treeRecord)) error {
+	return errors.Join(s.setBegin(p.key, sessionBegin{b, p.Top}), p.changeRecord(change))
 }
 
 // put opens a change. It replaces the session's open changes of the same branch that began no earlier, and its
@@ -100,7 +100,7 @@ func (r *treeRecord) put(next *openBegin, idle time.Time, open map[string]bool) 
 // isOfPrompt reports whether no stop has come since the prompt with which the change was opened.
 func (o *openBegin) isOfPrompt() bool { return o.Seen.Tree == "" && o.Mark == "" }
 
-// find reports whether something of an open change is in the tree that o has seen, and whether all of it is.
+// holds reports whether something of an open change is in the tree that o has seen, and whether all of it is.
 //
 // What its last stop left is known by content: a path that it changed is as it was left, if only under another
 // name; or it is neither as at the begin, nor as in a commit from before it, nor as in the tree that was
@@ -108,7 +108,7 @@ func (o *openBegin) isOfPrompt() bool { return o.Seen.Tree == "" && o.Mark == ""
 // HEAD has all of the branch. All is here if each path is as it was left; or if some of it is here, HEAD has all
 // of the branch, no other branch has the rest, and nothing was stashed. A prompt after which the agent has done
 // nothing changes nothing.
-func (o *lookout) find(b *openBegin, approved string) (isHere, isAll bool) {
+func (o *lookout) holds(b *openBegin, approved string) (isHere, isAll bool) {
 	hasActed := hasActedSince(b.Transcript, cmp.Or(b.Seen, b.begin).Time)
 	if b.isOfPrompt() && !hasActed {
 		return false, true
@@ -147,7 +147,7 @@ func (p place) beginAtPrompt(s sessionFiles, transcript string) error {
 		if r, err := p.record(); err == nil && r.Last == nil {
 			return nil
 		}
-		return p.update(func(r *treeRecord) { r.Last = nil })
+		return p.changeRecord(func(r *treeRecord) { r.Last = nil })
 	}
 	p, end := p.within(context.Background(), promptLookPatience)
 	defer end()
@@ -165,7 +165,7 @@ func (p place) beginAtPrompt(s sessionFiles, transcript string) error {
 		idle = now()
 	}
 	next.Branch = p.branch()
-	return p.begin(s, next.begin, func(r *treeRecord) { r.put(next, idle, nil) })
+	return p.moveBegin(s, next.begin, func(r *treeRecord) { r.put(next, idle, nil) })
 }
 
 // ownBegin returns the begin that the session has here, else one that no look knows: the commit that was
@@ -194,8 +194,8 @@ func (p place) ownBegin(s sessionFiles, transcript string, first time.Time) begi
 
 // takeChange returns the change of the session here: since its begin, or an older one that is open. By hand
 // it also has what the user did since the last approval.
-func (p place) takeChange(ctx context.Context, s sessionFiles, transcript string, byHand bool) judgedChange {
-	c := judgedChange{byHand: byHand}
+func (p place) takeChange(ctx context.Context, s sessionFiles, transcript string, on *occasion) judgedChange {
+	c := judgedChange{byHand: on.isByHand}
 	c.tree = p.tree
 	if p.Repository == "" {
 		below, _ := fs.Glob(os.DirFS(p.Top), "*/.git")
@@ -212,7 +212,7 @@ func (p place) takeChange(ctx context.Context, s sessionFiles, transcript string
 	state, _ := s.readState()
 	own := append(slices.Clone(state.MovedFrom), s.id)
 	for _, b := range r.Open {
-		isHere, isAll := o.find(b, r.Approved.Tree)
+		isHere, isAll := o.holds(b, r.Approved.Tree)
 		c.open[b.id()] = isAll
 		if isHere {
 			begins = append(begins, b.begin)
@@ -221,7 +221,7 @@ func (p place) takeChange(ctx context.Context, s sessionFiles, transcript string
 			c.others = append(c.others, p.describe(b))
 		}
 	}
-	if byHand && r.Approved.Tree != "" && o.hasAll(r.Approved.Branch, r.Approved.Time) {
+	if on.isByHand && r.Approved.Tree != "" && o.hasAll(r.Approved.Branch, r.Approved.Time) {
 		begins = append(begins, r.Approved.begin)
 	}
 	c.from = slices.MinFunc(begins, func(a, b begin) int { return a.Time.Compare(b.Time) })
@@ -260,7 +260,7 @@ func (p place) settle(s sessionFiles, r review, transcript string) error {
 		return nil
 	}
 	if r.Seen.Tree == "" && r.Seen.Unseen == "" { // as at the limit
-		c := p.takeChange(p.ctx, s, transcript, false)
+		c := p.takeChange(p.ctx, s, transcript, on)
 		r.Seen = c.look
 		r.open = c.open
 	}
@@ -277,9 +277,9 @@ func (p place) settle(s sessionFiles, r review, transcript string) error {
 	next.Branch = p.branch()
 	put := func(t *treeRecord) { t.put(next, now(), r.open) }
 	if on.isByHand {
-		return p.update(put)
+		return p.changeRecord(put)
 	}
-	return p.begin(s, next.begin, put)
+	return p.moveBegin(s, next.begin, put)
 }
 
 // approve records an approval that had a look. An open change of which that look had everything, and what the
@@ -291,7 +291,7 @@ func (p place) approve(s sessionFiles, r review) error {
 	if seen.Tree == "" {
 		return nil
 	}
-	err := p.begin(s, seen, func(t *treeRecord) {
+	err := p.moveBegin(s, seen, func(t *treeRecord) {
 		t.Approved = approval{seen, r.from}
 		for _, o := range t.Open {
 			isOwn := o.Session == s.id
@@ -313,7 +313,7 @@ func (p place) approve(s sessionFiles, r review) error {
 	for key, there := range state.Begins {
 		other := p.dir.place(there.Top, there.Top, p.env)
 		other.ctx = p.ctx
-		if r.Waiting || key == p.key || key != other.key { // that was made anew
+		if !r.endsRequest() || key == p.key || key != other.key { // that was made anew
 			continue
 		}
 		o := other.look()
@@ -329,7 +329,7 @@ func (p place) approve(s sessionFiles, r review) error {
 func (p place) endUnchanged(s sessionFiles, at begin) error {
 	state, _ := s.readState()
 	own := state.Begins[p.key]
-	return p.begin(s, at, func(r *treeRecord) {
+	return p.moveBegin(s, at, func(r *treeRecord) {
 		r.Open = slices.DeleteFunc(r.Open, func(o *openBegin) bool {
 			return o.Session == s.id && o.Time.Equal(own.Time)
 		})

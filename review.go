@@ -32,7 +32,7 @@ type supervision struct {
 	queue      promptQueue  // of a hook's session, from a stop or a question on
 	place      place
 	caller     caller    // of a hook
-	release    func()    // releases the lock of a review that runs; nil before
+	release    func()    // releases the lock of a review that has begun
 	lost       error     // the first that kept state, timeline or output from being written; nil if all was
 	noLog      sync.Once // tells that the log can't be written
 }
@@ -42,8 +42,8 @@ func (s *supervision) mode() mode {
 	return modeOf(s.queue.switched(s.state), s.caller, s.config.Supervisor.Observe)
 }
 
-// update changes the state of a hook's session.
-func (s *supervision) update(change func(*sessionState)) error {
+// changeState changes the state of a hook's session.
+func (s *supervision) changeState(change func(*sessionState)) error {
 	return s.session.update(func(state *sessionState) {
 		if !s.caller.isScript && len(state.MovedFrom) == 0 { // a moved one has another launch's variables
 			state.Provider = cmp.Or(s.dirs.env.get(providerVariable), noProvider)
@@ -84,15 +84,15 @@ func (r *review) describe(of subject) {
 	}
 }
 
-// review has a reviewer judge the subject. It prints and records what comes of it, and returns r with that.
-func (s *supervision) review(ctx context.Context, r review, of subject) review {
-	r.describe(of)
+// conduct has a reviewer judge the subject. It prints and records what comes of it, and returns r with that.
+func (s *supervision) conduct(ctx context.Context, r review, of subject) review {
 	s.begin(ctx, &r)
-	s.takeChange(ctx, &r, &of)
+	r.changeFacts = s.takeChange(ctx, r.occasion(), &of)
 	if s.isSentBackByCheck(ctx, &r, &of) {
 		return s.end(r, nil)
 	}
-	call, err := s.call(ctx, &r, of)
+	call, who, err := s.call(ctx, r, of)
+	r.reviewerFacts = who
 	if err != nil {
 		return s.end(r, err)
 	}
@@ -130,25 +130,24 @@ func (s *supervision) begin(ctx context.Context, r *review) {
 	var err error
 	s.release, err = s.session.hold(r.ID)
 	s.warn("locking the review's file", err)
+	r.isRecorded = true
 	s.append(entry{Review: r})
 	if !r.occasion().isQuestion {
 		s.warnLost("noting the last review", s.place.noteLast(s.session.id, r.ID))
 	}
 }
 
-// takeChange takes the change, unless that was done, and notes in r what was seen.
-func (s *supervision) takeChange(ctx context.Context, r *review, of *subject) {
+// takeChange takes the change, unless that was done, and returns what was seen.
+func (s *supervision) takeChange(ctx context.Context, on *occasion, of *subject) changeFacts {
 	if of.change == nil {
-		change := s.place.takeChange(ctx, s.session, s.transcript, r.occasion().isByHand)
+		change := s.place.takeChange(ctx, s.session, s.transcript, on)
 		of.change = &change
 	}
-	if of.change.Unseen != "" {
-		s.log("no look at the working tree", "error", of.change.Unseen)
+	c := of.change
+	if c.Unseen != "" {
+		s.log("no look at the working tree", "error", c.Unseen)
 	}
-	r.Seen = of.change.look
-	r.Change = of.change.listedPaths()
-	r.from = of.change.from
-	r.open = of.change.open
+	return changeFacts{Seen: c.look, Change: c.listedPaths(), from: c.from, open: c.open}
 }
 
 // isSentBackByCheck runs the project's own check, if there is one, before a stop or a review by hand. If it
@@ -163,7 +162,7 @@ func (s *supervision) isSentBackByCheck(ctx context.Context, r *review, of *subj
 	if ctx.Err() != nil { // nobody waits for it any more
 		return false
 	}
-	recordRun(ran, environ{tryVariable + "=" + s.runsOf(r)})
+	recordRun(ran, environ{tryVariable + "=" + s.runsOf(*r)})
 	s.print("  · " + checkPath + " → " + printable(ran.runResult()))
 	ran.Output = strings.TrimSpace(outputKept(ran.Output))
 	if ran.isRed() && !s.past.isRed() {
@@ -175,84 +174,104 @@ func (s *supervision) isSentBackByCheck(ctx context.Context, r *review, of *subj
 	return false
 }
 
-// call returns the call of the reviewer, and completes r with what that is told. An error means that no
-// reviewer can be asked.
-func (s *supervision) call(ctx context.Context, r *review, of subject) (*reviewerCall, error) {
+// call returns the call of the reviewer, and with it who is asked. An error means that no reviewer can be asked.
+func (s *supervision) call(ctx context.Context, r review, of subject) (*reviewerCall, reviewerFacts, error) {
+	c, who, err := s.chooseReviewer(r.occasion(), of)
+	if err != nil {
+		return nil, who, err
+	}
+	offer, err := s.offerCopies(ctx, c, s.runsOf(r))
+	if err != nil {
+		return nil, who, err
+	}
+	who.NoCopy = offer.noCopy
+	who.Rule = offer.rule
+	who.Way = "own"
+	of.noteReviews(s.past)
+	request := reviewRequest{subject: of, copyOffer: offer, place: s.place, refusal: s.past.refusal(),
+		iteration: max(r.Iteration, 1), limit: max(r.Limit, 1), // if it counts for no limit, 1/1
+		seconds: int(time.Until(r.Deadline).Round(time.Second).Seconds())}
+	c.input = request.requestText(c.shares)
+	if c.shares { // no flag may change the system prompt then
+		who.Way = "cache"
+		c.input = c.prompt + "\n\n" + say(verdictForm) + "\n\n" + c.input
+	}
+	return c, who, nil
+}
+
+// chooseReviewer returns the call with all that is known without a copy and a request: the instructions, the
+// program, its settings, its environment, and the model.
+func (s *supervision) chooseReviewer(on *occasion, of subject) (c *reviewerCall, who reviewerFacts, err error) {
 	source, prompt, err := supervisorPrompt(s.place.project, s.dirs.ccc)
 	if err != nil {
-		return nil, err
+		return nil, who, err
 	}
-	r.PromptSource = source
+	who.PromptSource = source
 	if olderThan(of.version, oldestClaude) {
 		const update = "claude update / " + installClaude
-		return nil, errors.New(say(clientTooOld, of.version, oldestClaude, update))
+		return nil, who, errors.New(say(clientTooOld, of.version, oldestClaude, update))
 	}
 	claude, err := reviewersClaude(s.dirs.env)
 	if err != nil {
-		return nil, err
+		return nil, who, err
 	}
-	r.Provider = cmp.Or(s.config.Supervisor.Provider, s.dirs.env.get(providerVariable))
-	if r.Provider == noProvider {
-		r.Provider = ""
+	who.Provider = cmp.Or(s.config.Supervisor.Provider, s.dirs.env.get(providerVariable))
+	if who.Provider == noProvider {
+		who.Provider = ""
 	}
 	env, err := s.environment()
 	if err != nil {
-		return nil, err
-	}
-	c := &reviewerCall{claude: claude, session: s.session.id, dir: s.place.root, addDirs: s.readable(of.dirs),
-		prompt: prompt, config: s.config.Supervisor, output: io.Discard,
-		warn: func(err error) {
-			if s.warn("review", err); errors.As(err, new(*fs.PathError)) { // of its output
-				s.lost = cmp.Or(s.lost, err)
-			}
-		}}
-	if !r.occasion().isByHand && c.config.MaxBudgetUSD > 0 {
-		c.config.MaxBudgetUSD = s.past.budgetLeft(c.config.MaxBudgetUSD)
+		return nil, who, err
 	}
 	ofSession := s.hasSessionsProvider()
-	c.givenFile = s.session.runningFile(r.ID) + "-settings"
-	if c.given, err = givenSettings(s.dirs.env.get(settingsVariable), !ofSession); err != nil {
-		return nil, err
+	given, err := givenSettings(s.dirs.env.get(settingsVariable), !ofSession)
+	if err != nil {
+		return nil, who, err
+	}
+	c = &reviewerCall{claude: claude, session: s.session.id, dir: s.place.root, addDirs: s.readable(of.dirs),
+		prompt: prompt, env: env, given: given, config: s.config.Supervisor, output: io.Discard, warn: s.warnReview}
+	if !on.isByHand && c.config.MaxBudgetUSD > 0 {
+		c.config.MaxBudgetUSD = s.past.budgetLeft(c.config.MaxBudgetUSD)
 	}
 	if ofSession { // another does not know its model, and a fork may have another (2.1.280, 2.1.332)
 		c.config.Model = cmp.Or(c.config.Model, of.model)
 		c.betas = strings.Fields(s.dirs.env.get(betasVariable))
 	}
 	c.shares = sharesCache(s.config, of.conversation, s.past, s.launched() && ofSession, s.dirs.env)
-	offer := offerCopy(ctx, c.dir, env, s.dirs.self)
-	if err := context.Cause(ctx); err != nil { // which is no reason why there is no copy, or no look
-		return nil, err
+	who.Model = cmp.Or(c.config.Model, lookupEnv(env, "ANTHROPIC_MODEL"))
+	if !ofSession || of.model != "" && who.Model != of.model {
+		who.Judge = strings.TrimSpace(who.Provider + " " + who.Model)
 	}
-	if c.tryCommand, c.env = offer.tryCommand, env; s.place.Repository != "" {
-		c.env = setEnv(env, alternatesVariable,
-			strings.Trim(lookupEnv(env, alternatesVariable)+":"+alternate(s.place.objects()), ":"))
+	return c, who, nil
+}
+
+// offerCopies tries whether copies can be made for the reviewer, and lets it run commands there, by the name of
+// the review for which they run. The error is why nobody waits for it any more.
+func (s *supervision) offerCopies(ctx context.Context, c *reviewerCall, runs string) (offer copyOffer, err error) {
+	offer.homeIsReadOnly, offer.foreign, err = tryProbe(ctx, c.dir, c.env)
+	if ended := context.Cause(ctx); ended != nil { // which is no reason why there is no copy, or no look
+		return offer, ended
 	}
-	if offer.noCopy != "" {
-		s.log("no copy to run commands in", "error", offer.noCopy)
+	if s.place.Repository != "" {
+		objects := lookupEnv(c.env, alternatesVariable) + ":" + alternate(s.place.objects())
+		c.env = setEnv(c.env, alternatesVariable, strings.Trim(objects, ":"))
+	}
+	if err == nil {
+		c.env = setEnv(c.env, tryVariable, runs)
+		offer.tryCommand = shellQuote(s.dirs.self) + " " + trySubcommand
 	} else {
-		c.env = setEnv(c.env, tryVariable, s.runsOf(r))
+		offer = copyOffer{noCopy: strings.TrimPrefix(oneLine(failureOf(err).err.Error()), noCopyMade)}
+		s.log("no copy to run commands in", "error", offer.noCopy)
 	}
-	if offer.rule = s.bashRule(); offer.rule != "" {
-		c.tryCommand = ""
+	offer.rule = s.bashRule()
+	if offer.rule == "" {
+		c.tryCommand = offer.tryCommand
 	}
-	of.noteReviews(s.past)
-	request := reviewRequest{subject: of, copyOffer: offer, place: s.place, refusal: s.past.refusal(),
-		iteration: max(r.Iteration, 1), limit: max(r.Limit, 1), // if it counts for no limit, 1/1
-		seconds: int(time.Until(r.Deadline).Round(time.Second).Seconds())}
-	c.input = request.requestText(c.shares)
-	r.Rule = offer.rule
-	r.NoCopy, r.Model, r.Way = offer.noCopy, cmp.Or(c.config.Model, lookupEnv(env, "ANTHROPIC_MODEL")), "own"
-	if !ofSession || of.model != "" && r.Model != of.model {
-		r.Judge = strings.TrimSpace(r.Provider + " " + r.Model)
-	}
-	if c.shares { // no flag may change the system prompt then
-		r.Way, c.input = "cache", c.prompt+"\n\n"+say(verdictForm)+"\n\n"+c.input
-	}
-	return c, nil
+	return offer, nil
 }
 
 // runsOf names the review for what is run in copies for it, as tryVariable has it.
-func (s *supervision) runsOf(r *review) string {
+func (s *supervision) runsOf(r review) string {
 	return filepath.Join(string(s.session.dir), s.session.id, r.ID)
 }
 
@@ -284,61 +303,82 @@ func (s *supervision) listening(ctx context.Context) error {
 	return nil
 }
 
-// end ends the review: it completes and records it, and prints what came of it. With an error no review took
-// place: the agent stops, a question goes to the user. A review was cancelled if the user ended it, so that
-// Claude Code no longer listens to the hook, or if supervision was switched off. The end also goes
-// to the log, without feedback.
+// end ends a review that has begun, or that could not begin. With an error no review took place: the agent
+// stops, a question goes to the user. It was cancelled if the user ended it, so that Claude Code no longer
+// listens to the hook, or if supervision was switched off.
 func (s *supervision) end(r review, err error) review {
 	on := r.occasion()
+	isOff := errors.Is(err, errSwitchedOff)
 	switch {
-	case errors.Is(err, errUserEnded), errors.Is(err, errSwitchedOff):
-		r.Verdict, r.Error, r.Feedback = verdictCancelled, err.Error(), ""
 	case errors.Is(err, errOverBudget) && !on.isByHand:
-		r.Verdict = verdictLimit
 		r.Error = say(budgetUsed, s.config.Supervisor.MaxBudgetUSD)
+		return s.endAtLimit(r)
 	case err != nil:
-		r.Verdict, r.Error, r.Feedback = verdictFailed, err.Error(), ""
-	case r.Verdict == verdictBlock: // a reviewer may refuse without a word
-		r.Feedback = cmp.Or(r.Feedback, say(defaultFeedback))
+		r.Verdict = verdictFailed
+		if isOff || errors.Is(err, errUserEnded) {
+			r.Verdict = verdictCancelled
+		}
+		if isOff {
+			r.Cause = causeOff
+		}
+		r.Error = err.Error()
+		r.Feedback = ""
+		if !on.isByHand { // ccc review prints it itself
+			fmt.Fprintln(os.Stderr, "ccc: no review:", printable(redact(r.Error))) // it may quote a key
+		}
+	case r.Verdict == verdictBlock:
+		r.Feedback = cmp.Or(r.Feedback, say(defaultFeedback)) // a reviewer may refuse without a word
+		if r.Observed {
+			s.print(say(unfinishedObserved, printable(r.Feedback)))
+		} else if !on.isByHand {
+			s.print(say(on.refused, printable(r.Feedback)))
+		}
+	case !on.isByHand:
+		s.print(say(on.allowed))
 	}
-	if errors.Is(err, errSwitchedOff) {
-		r.Cause = causeOff
-	}
-	if r.Verdict == verdictLimit && on.isStop {
+	s.countEnd(r)
+	return s.record(r)
+}
+
+// endAtLimit ends a review at the limit, or once the budget is used up. Its feedback is what is still open.
+func (s *supervision) endAtLimit(r review) review {
+	on := r.occasion()
+	r.Verdict = verdictLimit
+	if on.isStop {
 		r.Feedback = s.past.refusal().Feedback
 	}
-	// What is still to come wakes the agent without a prompt: its reviews are counted on.
-	isEnd := on.isStop && r.Verdict == verdictAllow && !r.Waiting
-	isGivenBack := r.Observed && r.Iteration > 0 // observe, which counts for no limit, was typed meanwhile
-	if isEnd || isGivenBack {
-		s.warnLost("counting the review", s.update(func(state *sessionState) {
-			state.Count = max(0, state.Count-1)
-			if isEnd {
-				state.Count = 0
-			}
-		}))
+	s.print(say(on.skipped, r.usedUp()))
+	return s.record(r)
+}
+
+// countEnd begins the count anew at an approved stop. What is still to come wakes the agent without a prompt:
+// its reviews are counted on. One that turned out to be observed, and so counts for no limit, is given back.
+func (s *supervision) countEnd(r review) {
+	isEnd := r.endsRequest() && r.occasion().isStop
+	if !isEnd && (!r.Observed || r.Iteration == 0) {
+		return
 	}
+	s.warnLost("counting the review", s.changeState(func(state *sessionState) {
+		state.Count = max(0, state.Count-1)
+		if isEnd {
+			state.Count = 0
+		}
+	}))
+}
+
+// record records the end of a review, and what has become of the change. It returns r with what is known from
+// the timeline alone: what ccc try has recorded.
+func (s *supervision) record(r review) review {
 	r.Ended = now()
-	switch {
-	case on.isByHand: // ccc review prints it, and no agent goes on or stops
-	case err != nil:
-		fmt.Fprintln(os.Stderr, "ccc: no review:", printable(redact(r.Error))) // it may quote a key
-	case r.Verdict == verdictAllow:
-		s.print(say(on.allowed))
-	case r.Verdict == verdictBlock && r.Observed:
-		s.print(say(unfinishedObserved, printable(r.Feedback)))
-	case r.Verdict == verdictBlock:
-		s.print(say(on.refused, printable(r.Feedback)))
-	}
 	s.recordEnd(r)
 	s.warnLost("recording what has become of the change", s.place.settle(s.session, r, s.transcript))
-	if s.release != nil {
+	if r.isRecorded {
 		s.release()
-	} else if !on.isQuestion { // it could not begin
+	} else if !r.occasion().isQuestion { // it has not begun
 		s.warnLost("noting the last review", s.place.noteLast(s.session.id, r.ID))
 	}
 	s.warn("reading the timeline", s.past.read())
-	if recorded := s.past.review(r.ID); recorded != nil { // what ccc try has recorded is known from there
+	if recorded := s.past.review(r.ID); recorded != nil {
 		r.did = recorded.did
 	}
 	r.lost = s.lost
@@ -348,7 +388,7 @@ func (s *supervision) end(r review, err error) review {
 // recordEnd adds the end of a review to the timeline, and without feedback to the log.
 func (s *supervision) recordEnd(r review) {
 	line := r
-	if !r.Deadline.IsZero() { // it has begun
+	if r.isRecorded {
 		line = r.addition()
 	}
 	s.append(entry{Review: &line})
@@ -436,16 +476,6 @@ func (s *supervision) environment() ([]string, error) {
 	return reviewers, cmp.Or(err, readSources(s.dirs, nil).conflict(s.dirs, env, p, withoutReviewers))
 }
 
-// offerCopy tries whether copies can be made for a reviewer in dir, with the ccc at that path.
-func offerCopy(ctx context.Context, dir string, env []string, ccc string) (offer copyOffer) {
-	var err error
-	if offer.homeIsReadOnly, offer.foreign, err = tryProbe(ctx, dir, env); err != nil {
-		return copyOffer{noCopy: strings.TrimPrefix(oneLine(failureOf(err).err.Error()), noCopyMade)}
-	}
-	offer.tryCommand = shellQuote(ccc) + " " + trySubcommand
-	return offer
-}
-
 // bashRule says which rule of the user's keeps the reviewer from running anything, "" for none.
 func (s *supervision) bashRule() string {
 	d := s.dirs
@@ -496,6 +526,14 @@ func (s *supervision) warnLost(during string, err error) {
 		s.lost = err
 	}
 	s.warn(during, err)
+}
+
+// warnReview warns of what went wrong in a review without ending it.
+func (s *supervision) warnReview(err error) {
+	s.warn("review", err)
+	if errors.As(err, new(*fs.PathError)) { // its output could not be written
+		s.lost = cmp.Or(s.lost, err)
+	}
 }
 
 // append adds the entry to the timeline.

@@ -41,7 +41,8 @@ func reviewNow(c *invocation, d dirs) error {
 	timeout, late := s.patience()
 	ctx, cancel := s.untilEnded(timeout, late)
 	defer cancel()
-	ended := s.review(ctx, r, of).redacted()
+	r.describe(of)
+	ended := s.conduct(ctx, r, of).redacted()
 	if err := s.printReview(ended, c.has("--json")); err != nil {
 		return err
 	}

@@ -756,7 +756,7 @@ func TestHookUpdates(t *testing.T) {
 	} {
 		h.dirs.env = append(os.Environ(), providerVariable+"="+test.provider)
 		h.caller = caller{isScript: test.byHand, launched: test.launched}
-		check(t, h.update(func(s *sessionState) { s.Count++ }))
+		check(t, h.changeState(func(s *sessionState) { s.Count++ }))
 		state, err := h.session.readState()
 		check(t, err)
 		expectIs(t, test.name+": the provider", state.Provider, test.wantProvider)
@@ -895,7 +895,7 @@ func TestHookWords(t *testing.T) {
 		"to a question, a second time":  {words: "fix it", question: true, unread: 1, why: say(noVerdict, "fix it")},
 		"the cache and a first refusal": {words: "fix it", way: "cache", feedback: "fix it"},
 	} {
-		entry := review{Event: test.event, Way: test.way, outcome: outcome{Feedback: test.words}}
+		entry := review{Event: test.event, reviewerFacts: reviewerFacts{Way: test.way}, outcome: outcome{Feedback: test.words}}
 		if test.question {
 			entry.Event = eventPreToolUse
 		}
@@ -1002,8 +1002,8 @@ func TestHookPlanned(t *testing.T) {
 		of, r := subject{}, newReview(eventStop)
 		of.version, of.model, of.dirs = "2.1.330", test.id, []string{at("typed"), at("added")}
 		h.begin(ctx, &r)
-		h.takeChange(ctx, &r, &of)
-		plan, err := h.call(ctx, &r, of)
+		r.changeFacts = h.takeChange(ctx, r.occasion(), &of)
+		plan, who, err := h.call(ctx, r, of)
 		check(t, err)
 		h.release()
 		expectIs(t, test.name+": the model", plan.config.Model, test.want)
@@ -1021,7 +1021,7 @@ func TestHookPlanned(t *testing.T) {
 		end := plan.input[len(plan.input)-400:]
 		inTime := regexp.MustCompile(`\b([678][0-9]|90)\b`).MatchString(end)
 		expectIs(t, test.name+": its time in "+end, inTime, true)
-		expectIs(t, test.name+": why there is no copy", r.NoCopy, noNamespaces)
+		expectIs(t, test.name+": why there is no copy", who.NoCopy, noNamespaces)
 		expectIs(t, test.name+": the command of a copy", plan.tryCommand, "")
 		expectIs(t, test.name+": the reviewer's mark", lookupEnv(plan.env, reviewerVariable), "1")
 		expectIs(t, test.name+": it shares the cache", plan.shares, false)
@@ -1033,12 +1033,12 @@ func TestHookPlanned(t *testing.T) {
 	}
 	h, of, r := testHook(t, eventStop), subject{}, newReview(eventStop)
 	of.version = "2.1.279"
-	plan, err := h.call(ctx, &r, of)
+	plan, _, err := h.call(ctx, r, of)
 	expectIs(t, "a client that is too old: a plan", plan != nil, false)
 	expectIs(t, "a client that is too old", fmt.Sprint(err), say(clientTooOld, "2.1.279", "2.1.280", "claude update / "+installClaude))
 	refuses := func(name, why string) {
 		t.Helper()
-		plan, err := h.call(ctx, &r, of)
+		plan, _, err := h.call(ctx, r, of)
 		expectIs(t, name+": a plan", plan != nil, false)
 		expectError(t, name, err, why)
 	}
@@ -1115,7 +1115,8 @@ func TestHookBegun(t *testing.T) {
 	given := newReview(eventPreToolUse)
 	given.Iteration, given.Limit = 2, 10
 	expectIs(t, "another's id", newReview(eventStop).ID != given.ID, true)
-	ended := h.review(ctx, given, request)
+	given.describe(request)
+	ended := h.conduct(ctx, given, request)
 	expectIs(t, "its end", ended.Verdict, verdictFailed)
 	var lines []entry
 	check(t, readLines(h.session.timelineFile(), func(line []byte) {
@@ -1242,7 +1243,7 @@ func TestPrepareEnded(t *testing.T) {
 	h := testHook(t, eventStop)
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errSwitchedOff)
-	ended := h.review(ctx, review{Event: eventStop}, subject{})
+	ended := h.conduct(ctx, review{Event: eventStop}, subject{})
 	expectIs(t, "the verdict", ended.Verdict, verdictCancelled)
 	expectIs(t, "the reason, no copy, and no look", ended.Error+"|"+ended.NoCopy+"|"+ended.Seen.Unseen, errSwitchedOff.Error()+"||")
 }

@@ -471,7 +471,9 @@ func TestIterationCounted(t *testing.T) {
 		h, r := testHook(t, eventStop), newReview(eventStop)
 		h.config.Supervisor.MaxIterations = 2
 		check(t, h.session.update(func(s *sessionState) { s.Count = count }))
-		check(t, h.count(&r))
+		isUsedUp, err := h.count(&r)
+		check(t, err)
+		expectIs(t, fmt.Sprint("used up behind ", count), isUsedUp, want[0] == 0)
 		expectIs(t, fmt.Sprint("the review behind ", count), r.Iteration, want[0])
 		expectIs(t, fmt.Sprint("the count behind ", count), h.state.Count, want[1])
 	}
@@ -656,7 +658,7 @@ func TestTimelineGrows(t *testing.T) {
 		words := strings.Repeat("x", 1000)
 		of.requests = append(of.requests, userRequest{words: words})
 		h.append(entry{Prompt: &prompt{Text: words}})
-		stderrOf(t, func() { h.review(t.Context(), newReview(eventStop), of) })
+		stderrOf(t, func() { h.conduct(t.Context(), newReview(eventStop), of) })
 		info, err := os.Stat(h.session.timelineFile())
 		check(t, err)
 		sizes = append(sizes, info.Size())

@@ -49,7 +49,7 @@ func (s *supervision) command(operand string) (answer string, isTask bool) {
 		return say(modeUnclear, operand), false
 	}
 	to, isTask := switchTo(operand)
-	err := s.update(func(state *sessionState) {
+	err := s.changeState(func(state *sessionState) {
 		state.Enabled, state.SwitchedAt = to, now()
 		if launched := s.caller.launched; launched.After(state.SwitchedAt) { // by a clock that was wrong
 			state.SwitchedAt = launched

@@ -70,34 +70,42 @@ type review struct {
 	Awaited     string    `json:"awaited,omitempty"`        // what was to come, in words
 
 	// What follows is added by the end, but for the working tree's path and repository.
-	PromptSource string    `json:"prompt_source,omitempty"` // path of the instructions, or built-in
-	Provider     string    `json:"provider,omitempty"`      // the reviewer's
-	Model        string    `json:"model,omitempty"`         // the reviewer's
-	Judge        string    `json:"judge,omitempty"`         // its provider and model, if not the session's
-	Way          string    `json:"way,omitempty"`           // with the agent's "cache", or its "own" prompt
-	NoCopy       string    `json:"no_copy,omitempty"`       // why no copy could be made
-	Rule         string    `json:"rule,omitempty"`          // of the user's: it kept the reviewer from running anything
-	Seen         look      `json:"seen,omitzero"`           // the working tree, as the review began
-	Change       []string  `json:"change,omitempty"`        // its first paths, behind git's letter
-	Ended        time.Time `json:"ended,omitzero"`          // when it ended
+	reviewerFacts
+	changeFacts
+	Ended time.Time `json:"ended,omitzero"` // when it ended
 	outcome
 
-	did         steps           // of the lines of its steps
-	first, line int             // the numbers of its first and its last line in the timeline
-	stepped     time.Time       // when its last step was recorded
-	from        begin           // where the change began that it judged
-	open        map[string]bool // see judgedChange
-	lost        error           // see supervision
+	isRecorded  bool      // the timeline has a line of it
+	did         steps     // of the lines of its steps
+	first, line int       // the numbers of its first and its last line in the timeline
+	stepped     time.Time // when its last step was recorded
+	lost        error     // see supervision
+}
+
+// reviewerFacts are who the reviewer was, and how it was asked.
+type reviewerFacts struct {
+	PromptSource string `json:"prompt_source,omitempty"` // path of the instructions, or built-in
+	Provider     string `json:"provider,omitempty"`      // the reviewer's
+	Model        string `json:"model,omitempty"`         // the reviewer's
+	Judge        string `json:"judge,omitempty"`         // its provider and model, if not the session's
+	Way          string `json:"way,omitempty"`           // with the agent's "cache", or its "own" prompt
+	NoCopy       string `json:"no_copy,omitempty"`       // why no copy could be made
+	Rule         string `json:"rule,omitempty"`          // of the user's: it kept the reviewer from running anything
+}
+
+// changeFacts are what the review saw of the working tree, and of the change in it.
+type changeFacts struct {
+	Seen   look            `json:"seen,omitzero"`    // the working tree, as the review began
+	Change []string        `json:"change,omitempty"` // its first paths, each after git's letter
+	from   begin           // where the change began
+	open   map[string]bool // see judgedChange
 }
 
 // addition returns what the line of the end adds to that of the begin.
 func (r review) addition() review {
-	seen := r.Seen
-	seen.tree = tree{}
-	return review{ID: r.ID, PromptSource: r.PromptSource, Provider: r.Provider, Model: r.Model, Judge: r.Judge,
-		Way: r.Way, NoCopy: r.NoCopy, Rule: r.Rule, Seen: seen, Change: r.Change, Ended: r.Ended,
-		Observed: r.Observed,
-		outcome:  r.outcome}
+	r.Seen.tree = tree{}
+	return review{ID: r.ID, Observed: r.Observed, reviewerFacts: r.reviewerFacts, changeFacts: r.changeFacts,
+		Ended: r.Ended, outcome: r.outcome}
 }
 
 // A verdict is what became of a stop, of a question or of a review by hand.
@@ -349,6 +357,7 @@ func (h *history) addReview(line review) {
 		h.Reviews = slices.Delete(h.Reviews, i, i+1)
 	}
 	_ = json.Unmarshal(encodeJSON(line), &r) // which leaves what the line does not have
+	r.isRecorded = true
 	r.line = h.line
 	h.limit = cmp.Or(line.Limit, h.limit)
 	h.isPutOff = h.isPutOff && !r.occasion().isStop
@@ -473,7 +482,7 @@ func (h *history) budgetLeft(budget float64) (left float64) {
 		if !r.occasion().isByHand {
 			left -= r.CostUSD
 		}
-		if r.approves() && r.occasion().isStop && !r.Waiting {
+		if r.endsRequest() && r.occasion().isStop {
 			left = budget
 		}
 	}
@@ -485,6 +494,9 @@ func (r review) occasion() *occasion { return occasionNamed(r.Event) }
 
 // approves reports whether r approved work: not a question.
 func (r review) approves() bool { return r.Verdict == verdictAllow && !r.occasion().isQuestion }
+
+// endsRequest reports whether r approved work, and nothing was still to come.
+func (r review) endsRequest() bool { return r.approves() && !r.Waiting }
 
 // countsAsStop reports whether r is one of a stop, whatever became of it, or a review by hand that gave a
 // verdict.

@@ -91,7 +91,7 @@ func (c *conversation) noteReviews(past *history) {
 			continue
 		}
 		judged, at := ended, clock(review.lastTime())
-		isEnd := review.Verdict == verdictAllow && !review.Waiting
+		isEnd := review.endsRequest()
 		for ; judged < len(c.requests) && c.requests[judged].at.Before(review.Begun); judged++ {
 			switch r := &c.requests[judged]; {
 			case isEnd:

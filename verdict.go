@@ -87,7 +87,7 @@ func (p place) verdict() (word verdict, lines []string, err error) {
 		if word != verdictAllow || open.Mark == "" {
 			continue
 		}
-		if _, isAll := o.find(open, record.Approved.Tree); isAll {
+		if _, isAll := o.holds(open, record.Approved.Tree); isAll {
 			word, why = open.Mark, joined(r.Error, say(stillOpen, open.Session))
 		}
 	}
