@@ -33,10 +33,10 @@ type supervisorConfig struct {
 // The values of supervisor.review.
 const (
 	reviewAlways = "always" // each stop
-	reviewWork   = "work"   // where the agent has called a tool, or a file has changed
+	reviewWork   = "work"   // a stop before which the agent called a tool, or a file changed
 )
 
-// noProvider on a session's record is no provider. On the command line of 2.0 it was, too.
+// noProvider records that a session has no provider. 2.0 also accepted it on the command line.
 const noProvider = "default"
 
 // A provider is an API that claude can be started against.
@@ -45,35 +45,65 @@ type provider struct {
 	Env  map[string]string // "" unsets a variable; ${NAME} stands for the value of NAME in ccc's environment
 }
 
-// A configKey is a key of ccc.json: what it is, as ccc help config says it, where its value goes, and what is
-// expected there.
+// A configKey is a key of ccc.json.
 type configKey struct {
-	path, brief string
-	value       any
-	expected    string
-	isExpected  bool // what c has now
+	path, brief string // brief is for ccc help config
+	value       any    // where its value goes, nil for a pattern of keys
+	expected    string // what the value has to be
+	isValid     bool   // whether c's current value is allowed
 }
 
 // keys are all keys of ccc.json.
 func (c *configuration) keys() []configKey {
 	s := &c.Supervisor
 	return []configKey{
-		{"supervisor.max_iterations", "reviews of a request, 1 to 100 (10)", &s.MaxIterations,
-			"a whole number from 1 to 100", s.MaxIterations >= 1 && s.MaxIterations <= 100},
-		{"supervisor.timeout_seconds", "seconds for a review, 10 to 3600 (540)", &s.TimeoutSeconds,
-			"a whole number from 10 to 3600", s.TimeoutSeconds >= 10 && s.TimeoutSeconds <= 3600},
-		{"supervisor.max_budget_usd", "what a request's reviews may cost (0: no limit)", &s.MaxBudgetUSD,
-			"a number from 0 up", s.MaxBudgetUSD >= 0},
-		{"supervisor.model", "the reviewer's model (the session's)", &s.Model, "a string", true},
-		{"supervisor.provider", "the reviewer's provider (the session's)", &s.Provider, "a string", true},
-		{"supervisor.allowed_tools", "what it may use besides, [\"Bash(go test:*)\"] ([])", &s.AllowedTools,
-			"an array of strings", true},
-		{"supervisor.review", "\"work\": words alone need no review (\"always\")", &s.Review,
-			`"always" or "work"`, s.Review == reviewAlways || s.Review == reviewWork},
-		{"supervisor.observe", "judge and show, never send back (false)", &s.Observe, "true or false", true},
-		{"language", "\"en\" or \"zh\" (the locale's)", &c.Language,
-			`"en" or "zh"`, slices.Contains(append(languages, ""), c.Language)},
-		{"providers.NAME.env", "its variables; \"${X}\": as X, \"\": unset ({})", nil, "", true},
+		{
+			path: "supervisor.max_iterations", value: &s.MaxIterations,
+			brief:    "reviews of a request, 1 to 100 (10)",
+			expected: "a whole number from 1 to 100",
+			isValid:  s.MaxIterations >= 1 && s.MaxIterations <= 100,
+		}, {
+			path: "supervisor.timeout_seconds", value: &s.TimeoutSeconds,
+			brief:    "seconds for a review, 10 to 3600 (540)",
+			expected: "a whole number from 10 to 3600",
+			isValid:  s.TimeoutSeconds >= 10 && s.TimeoutSeconds <= 3600,
+		}, {
+			path: "supervisor.max_budget_usd", value: &s.MaxBudgetUSD,
+			brief:    "what a request's reviews may cost (0: no limit)",
+			expected: "a number from 0 up",
+			isValid:  s.MaxBudgetUSD >= 0,
+		}, {
+			path: "supervisor.model", value: &s.Model,
+			brief:    "the reviewer's model (the session's)",
+			expected: "a string",
+			isValid:  true,
+		}, {
+			path: "supervisor.provider", value: &s.Provider,
+			brief:    "the reviewer's provider (the session's)",
+			expected: "a string",
+			isValid:  true,
+		}, {
+			path: "supervisor.allowed_tools", value: &s.AllowedTools,
+			brief:    "what it may use besides, [\"Bash(go test:*)\"] ([])",
+			expected: "an array of strings",
+			isValid:  true,
+		}, {
+			path: "supervisor.review", value: &s.Review,
+			brief:    "\"work\": words alone need no review (\"always\")",
+			expected: `"always" or "work"`,
+			isValid:  s.Review == reviewAlways || s.Review == reviewWork,
+		}, {
+			path: "supervisor.observe", value: &s.Observe,
+			brief:    "judge and show, never send back (false)",
+			expected: "true or false",
+			isValid:  true,
+		}, {
+			path: "language", value: &c.Language,
+			brief:    "\"en\" or \"zh\" (the locale's)",
+			expected: `"en" or "zh"`,
+			isValid:  slices.Contains(append(languages, ""), c.Language),
+		},
+		{path: "providers.NAME.env", brief: "its variables; \"${X}\": as X, \"\": unset ({})"},
 	}
 }
 
@@ -90,7 +120,7 @@ type invocation struct {
 	flags     map[string]string // the values of the flags that were given, by name with dashes; else "true"
 	operands  []string
 	env       environ
-	config    *configuration // of a command that inProject wraps; the defaults where configErr is set
+	config    *configuration // of a command that inProject wraps; the defaults if configErr is set
 	configErr error
 }
 
@@ -134,10 +164,13 @@ func parseConfig(content []byte) (*configuration, error) {
 	return c, err
 }
 
-// readMember reads the member of content behind the keys of above, with all that is in it.
+// readMember reads the member of content that lies below the keys of above, with all that is in it.
 func (c *configuration) readMember(content []byte, m jsonMember, above ...string) error {
-	path, v := append(slices.Clone(above), m.key), m.value
-	key, depth, isProvider := strings.Join(path, "."), len(path), path[0] == "providers"
+	path := append(slices.Clone(above), m.key)
+	key := strings.Join(path, ".")
+	depth := len(path)
+	isProvider := path[0] == "providers"
+	v := m.value
 	isKey := func(k configKey) bool {
 		return slices.Equal(strings.Split(k.path, "."), path) && k.value != nil
 	}
@@ -148,7 +181,7 @@ func (c *configuration) readMember(content []byte, m jsonMember, above ...string
 	switch i := slices.IndexFunc(c.keys(), isKey); {
 	case i >= 0:
 		err := json.Unmarshal([]byte(v.raw), c.keys()[i].value)
-		if known := c.keys()[i]; err != nil || v.raw == "null" || !known.isExpected {
+		if known := c.keys()[i]; err != nil || v.raw == "null" || !known.isValid {
 			return expected(known.expected)
 		}
 	case depth == 2 && isProvider && (isSubcommand(m.key) || m.key == noProvider):
@@ -180,8 +213,8 @@ func (c *configuration) readMember(content []byte, m jsonMember, above ...string
 	return nil
 }
 
-// use makes c the configuration of this process, which has that environment. It decides the language, or the
-// locale does, where one without a language means Chinese, and which secrets are redacted.
+// use makes c the configuration of this process, whose environment is env. It decides the language and which
+// secrets are redacted. If c names no language the locale decides; a locale without a language means Chinese.
 func (c *configuration) use(env environ) {
 	lang = english
 	locale := cmp.Or(c.Language, localeName())
@@ -191,7 +224,7 @@ func (c *configuration) use(env environ) {
 	secretEnvironment = func() []string { return slices.Concat(env, c.variables(env)) }
 }
 
-// englishOffer is how to have ccc in English, on a line of its own, "" where ccc.json or the locale names a
+// englishOffer is how to have ccc in English, on a line of its own, "" if ccc.json or the locale names a
 // language.
 func (c *configuration) englishOffer(d dirs) string {
 	if c.Language == "" && localeName() == noLocale {
@@ -216,7 +249,7 @@ func variableIn(value string) (name string, ok bool) {
 }
 
 // variables returns NAME=value of each variable that a provider sets, and of each from which one is taken,
-// with its value in env; what stands last in a header, as a token.
+// with its value in env. The last word of a header counts as a token.
 func (c *configuration) variables(env []string) (entries []string) {
 	for _, p := range c.Providers {
 		for name, value := range p.Env {
