@@ -121,7 +121,8 @@ func (c subcommand) parse(args []string) (*invocation, error) {
 			call.operands = append(call.operands, rest...)
 			break
 		}
-		call.operands, args = append(call.operands, rest[0]), rest[1:]
+		call.operands = append(call.operands, rest[0])
+		args = rest[1:]
 	}
 	if len(call.operands) > 0 && call.operands[0] == "" { // "$id" of a script, not set, means no other
 		return nil, usageError(c.name, "the first argument is empty")
@@ -168,7 +169,8 @@ CCC_SUPERVISOR=1, as --supervisor; NO_COLOR.
 
 // overview returns the help of ccc as a whole, which fits a terminal of 80 columns and 24 lines.
 func overview() string {
-	text, group := overviewBegins, "Start"
+	text := overviewBegins
+	group := "Start"
 	for _, c := range commands() {
 		title := c.group
 		if title == "" {

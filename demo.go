@@ -115,7 +115,8 @@ func prepareDemo(dir, self string) error {
 func playDemo(ctx context.Context, dir string, env environ, s *story) error {
 	stderr := &tail{limit: 2000}
 	cmd := exec.Command(filepath.Join(dir, "ccc"), "--supervisor", "-p", say(demoTask))
-	cmd.Dir, cmd.Env = demoProject(dir), demoEnv(env, dir)
+	cmd.Dir = demoProject(dir)
+	cmd.Env = demoEnv(env, dir)
 	cmd.Stderr = stderr
 	running, end := context.WithCancel(ctx)
 	exited := make(chan error, 1)

@@ -32,7 +32,9 @@ func doctor(call *invocation, d dirs) error {
 	c := &checkup{launch: l, configErr: call.configErr, canTry: true}
 	c.launch.sources = readSources(d, nil)
 	_ = c.launch.chooseEnvironment() // without a provider nothing can be missing
-	out, faults, problems := newScreen(os.Stdout), 0, 0
+	out := newScreen(os.Stdout)
+	faults := 0
+	problems := 0
 	for _, check := range []struct {
 		subject string
 		look    func() (well string, err error)
@@ -49,11 +51,14 @@ func doctor(call *invocation, d dirs) error {
 		{"project's check:", c.checkProjects},
 		{"budget:", c.checkBudget},
 	} {
-		level, hint := "ok", ""
+		level := "ok"
+		hint := ""
 		what, err := check.look()
 		if err != nil {
 			f := failureOf(withFileHint(err, ""))
-			level, what, hint = "problem", f.err.Error(), f.hint
+			level = "problem"
+			what = f.err.Error()
+			hint = f.hint
 			if errors.As(err, new(caution)) {
 				level = "warning"
 			} else {
@@ -63,7 +68,8 @@ func doctor(call *invocation, d dirs) error {
 		}
 		if what != "" {
 			out.writeBlock(fmt.Sprintf("%-8s ", level), check.subject+" "+oneLine(redact(what)))
-			at, indent := strings.LastIndexByte(hint, '\n')+1, strings.Repeat(" ", 9)
+			at := strings.LastIndexByte(hint, '\n') + 1
+			indent := strings.Repeat(" ", 9)
 			if out.writeBlock(indent, hint[:at]); hint != "" { // a command stays on one line, to be copied
 				fmt.Fprintln(out, indent+printable(hint[at:]))
 			}
@@ -126,7 +132,8 @@ func (c *checkup) checkHooks() (string, error) {
 	mutes, hint := c.launch.mutes()
 	_, unrecorded := os.Stat(d.installedFile())
 	_, noCommand := os.Stat(d.commandFile())
-	theirs, doubled := theirCommand(d, d.here), c.launch.doubled()
+	theirs := theirCommand(d, d.here)
+	doubled := c.launch.doubled()
 	switch {
 	case mutes != "" && c.canTry: // the trial tells
 		return "", nil
@@ -158,7 +165,8 @@ func (c *checkup) checkTrial() (string, error) {
 	_, unmade := os.Stat(string(l.dirs.state))
 	err := l.tryOnce(context.Background())
 	if unmade != nil { // the trial has made it, and doctor leaves nothing
-		_, _ = os.Remove(l.dirs.state.trialDir()), os.Remove(string(l.dirs.state))
+		_ = os.Remove(l.dirs.state.trialDir())
+		_ = os.Remove(string(l.dirs.state))
 	}
 	if errors.As(err, new(caution)) {
 		err = caution{withHint(fmt.Errorf("they could not be: %w", err), otherClaude(l.dirs.env))}

@@ -57,7 +57,8 @@ func untilSignal() context.Context {
 func runToEnd(ctx context.Context, cmd *exec.Cmd) error {
 	runtime.LockOSThread() // to the kernel the end of the thread that starts the command is that of ccc
 	defer runtime.UnlockOSThread()
-	cmd.SysProcAttr, cmd.WaitDelay = endsWithParent(), pipePatience
+	cmd.SysProcAttr = endsWithParent()
+	cmd.WaitDelay = pipePatience
 	adoptOrphans(true)
 	defer adoptOrphans(false) // exec would not undo it, and claude would get the daemons of its tools
 	if err := cmd.Start(); err != nil {

@@ -110,9 +110,11 @@ func lastValue(args []string, name string) (value string, ok bool) {
 	args = untilDashes(args)
 	for i, arg := range args {
 		if after, isJoined := strings.CutPrefix(arg, name+"="); isJoined {
-			value, ok = after, true
+			value = after
+			ok = true
 		} else if arg == name && i+1 < len(args) {
-			value, ok = args[i+1], true
+			value = args[i+1]
+			ok = true
 		}
 	}
 	return value, ok
@@ -190,11 +192,13 @@ func currentDir() (string, error) {
 // it, and who may write there. A variable of ccc's is named if it leads there and can't be right: it is
 // relative, or nothing is there. The hint of any other error is other.
 func withFileHint(err error, other string) error {
-	f, at := failureOf(err), new(fs.PathError)
+	f := failureOf(err)
+	at := new(fs.PathError)
 	if f.err == nil || f.hint != "" { // there is nothing to tell, or it is told
 		return err
 	}
-	f.err, f.hint = err, other
+	f.err = err
+	f.hint = other
 	if !errors.As(err, &at) {
 		return f
 	}

@@ -325,7 +325,8 @@ func (w *lineWriter) Write(p []byte) (int, error) {
 		case w.skip:
 			w.skip = !ends
 		case len(w.part)+len(piece) > lineLimit:
-			w.part, w.skip = nil, !ends
+			w.part = nil
+			w.skip = !ends
 			if w.dropped != nil {
 				w.dropped(fmt.Errorf("over %d MiB", lineLimit>>20))
 			}

@@ -75,7 +75,8 @@ func (v *jsonValue) variable() string {
 // is indented by two blanks a level, as Claude Code does it.
 func setJSON(text []byte, value string, path ...string) []byte {
 	parent, _ := parseJSON(text)
-	margin, closing := "\n  ", "\n"
+	margin := "\n  "
+	closing := "\n"
 	for len(path) > 1 && parent.at(path[0]).raw != "" {
 		parent, path = parent.at(path[0]), path[1:]
 		margin, closing = margin+"  ", margin
@@ -85,15 +86,20 @@ func setJSON(text []byte, value string, path ...string) []byte {
 	}
 	laidOut := new(bytes.Buffer)
 	_ = json.Indent(laidOut, []byte(value), margin[1:], "  ")
-	added, start, end := laidOut.String(), parent.start+1, parent.end-1
+	added := laidOut.String()
+	start := parent.start + 1
+	end := parent.end - 1
 	if parent.is('{') {
 		added = string(encodeJSON(path[0])) + ": " + added
 	}
 	if old := parent.at(path[0]); old.raw != "" {
-		added, start, end = laidOut.String(), old.start, old.end
+		added = laidOut.String()
+		start = old.start
+		end = old.end
 	} else if last := len(parent.members) - 1; last >= 0 {
 		start = parent.members[last].value.end
-		added, end = ","+margin+added, start
+		added = "," + margin + added
+		end = start
 	} else {
 		added = margin + added + closing
 	}
@@ -106,7 +112,9 @@ func dropJSON(text []byte, path ...string) []byte {
 	last := len(path) - 1
 	root, _ := parseJSON(text)
 	parent := root.at(path[:last]...)
-	start, end, i := parent.start+1, parent.end-1, parent.find(path[last])
+	start := parent.start + 1
+	end := parent.end - 1
+	i := parent.find(path[last])
 	members := parent.members
 	switch {
 	case i > 0:
@@ -202,7 +210,8 @@ func (r *jsonReader) value() *jsonValue {
 // sameJSON reports whether two JSON texts have the same value.
 func sameJSON(a, b string) bool {
 	var x, y any
-	errX, errY := json.Unmarshal([]byte(a), &x), json.Unmarshal([]byte(b), &y)
+	errX := json.Unmarshal([]byte(a), &x)
+	errY := json.Unmarshal([]byte(b), &y)
 	return errX == nil && errY == nil && reflect.DeepEqual(x, y)
 }
 

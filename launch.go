@@ -37,7 +37,8 @@ type launch struct {
 
 // plan reads the command line and Claude Code's settings, and refuses what would not work.
 func (l *launch) plan(args []string) error {
-	steps, err := []func() error{l.chooseEnvironment, l.checkProvider, l.chooseClaude}, l.parse(args)
+	steps := []func() error{l.chooseEnvironment, l.checkProvider, l.chooseClaude}
+	err := l.parse(args)
 	if l.supervisor {
 		steps = append(steps, l.refuse, l.checkReviewer, l.checkPrompt, l.checkFiles, l.checkVersion)
 	}
@@ -73,7 +74,8 @@ func (l *launch) parse(args []string) error {
 		err := errors.New(supervisorFlag + " is ccc's, and has to stand before claude's arguments")
 		return failure{code: 2, err: err}
 	}
-	l.args, l.sources = rest, readSources(l.dirs, rest)
+	l.args = rest
+	l.sources = readSources(l.dirs, rest)
 	l.supervisor = l.supervisor && startsSession(rest)
 	return nil
 }
@@ -111,7 +113,8 @@ func unknownWord(word string, c *configuration) error {
 // absolute paths, since hooks run in other directories. It drops what another session has left in this
 // terminal.
 func (l *launch) chooseEnvironment() (err error) {
-	env, name := (&exec.Cmd{Env: l.dirs.env}).Environ(), "" // of the provider
+	env := (&exec.Cmd{Env: l.dirs.env}).Environ()
+	name := "" // of the provider
 	if l.provider == nil {
 		env = withoutLaunch(env)
 	} else if env, err = withProvider(withoutCacheVariables(env), l.provider); err != nil {
@@ -210,7 +213,8 @@ func (l *launch) refuse() (err error) {
 		key := "env." + variable
 		in := l.sources.with(key)
 		from := cmp.Or(in.name, "the provider's env")
-		claudes, ours := l.sources.value(l.env, key), l.dirs.env.get(variable)
+		claudes := l.sources.value(l.env, key)
+		ours := l.dirs.env.get(variable)
 		if absoluteIn(l.dirs.here, claudes) != absoluteIn(l.dirs.here, ours) {
 			refuse(from+": "+variable, astray, in.removal())
 		}

@@ -17,7 +17,8 @@ import (
 
 // showLog is ccc log [-f] [-n N] [--json] [SESSION].
 func showLog(c *invocation, d dirs) (err error) {
-	last, most := 0, 1
+	last := 0
+	most := 1
 	if number, isSet := c.flags["-n"]; isSet {
 		if last, err = strconv.Atoi(number); err != nil || last < 1 {
 			return usageError("log", "-n takes a number of reviews from 1 up, not %q", number)
@@ -200,7 +201,8 @@ func (s *story) take(e entry) {
 		}
 		s.writeOccasion(r)
 		if known := s.past.review(r.ID); known != nil && known.isAbandoned() {
-			r.Verdict, r.Error = known.Verdict, known.Error
+			r.Verdict = known.Verdict
+			r.Error = known.Error
 		}
 	default:
 		s.writeEnd(r)
@@ -230,7 +232,8 @@ func (s *story) writeSession() {
 		fmt.Fprintln(s)
 	}
 	s.writeBlock("", s.title)
-	s.above.story, s.above.review = s, ""
+	s.above.story = s
+	s.above.review = ""
 }
 
 // writeTitle writes a time, what came then, of which review, and with what result, each "" for none.
@@ -269,7 +272,8 @@ func (s *story) writeOccasion(r *review) {
 // writeStep writes what a reviewer did, under the title of its review: a call of ccc try as what it ran, a
 // call that is known to have been refused only as that.
 func (s *story) writeStep(did step, of *review, at time.Time) {
-	lead, text := words{}, did.inWords(of.Seen.Top)
+	lead := words{}
+	text := did.inWords(of.Seen.Top)
 	switch did.Kind {
 	case stepCall:
 		known := s.past.review(of.ID)
@@ -278,7 +282,8 @@ func (s *story) writeStep(did step, of *review, at time.Time) {
 			return
 		}
 	case stepRun:
-		lead, text = leadRan, ran(did)
+		lead = leadRan
+		text = ran(did)
 	}
 	if text == "" {
 		return
@@ -291,7 +296,8 @@ func (s *story) writeStep(did step, of *review, at time.Time) {
 
 // writeEnd writes what became of a stop or a question, and what that rests on.
 func (s *story) writeEnd(r *review) {
-	on, isLimit := r.occasion(), r.Verdict == verdictLimit
+	on := r.occasion()
+	isLimit := r.Verdict == verdictLimit
 	s.writeTitle(r.lastTime(), r.ID, r.reviewTitle(),
 		s.paint(verdictColour(r.Verdict), oneLine(r.verdictName())))
 	s.writeFact(words{}, r.reviewSpending())
@@ -331,9 +337,11 @@ func (s *story) keepsRequest(r *review) bool {
 // ran returns a command that the reviewer ran, how ccc try saw it end, and the end of its output.
 func ran(r step) string {
 	const scriptLines, outputLines = 20, 8
-	script, end := strings.TrimSpace(r.Command), " → "
+	script := strings.TrimSpace(r.Command)
+	end := " → "
 	if strings.Contains(script, "\n") {
-		script, end = cutLines(script, scriptLines/2, scriptLines/2), "\n→ "
+		script = cutLines(script, scriptLines/2, scriptLines/2)
+		end = "\n→ "
 	}
 	text := cutMiddle(script, 2000) + end + r.runEnd()
 	if why := r.runFault(); why != "" {

@@ -180,7 +180,8 @@ func (s *screen) writeBlock(lead, text string) {
 				row = s.paint(s.tag, supervisorTag) + said
 			}
 			fmt.Fprintln(s, strings.TrimRight(lead+mark+row, " "))
-			lead, mark = indent, strings.Repeat(" ", hang)
+			lead = indent
+			mark = strings.Repeat(" ", hang)
 		}
 	}
 }
@@ -208,7 +209,8 @@ var listMark = lazyRegexp(`^ *((\d+([.)] |[、）])|[-*•·] ) *)?`)
 // than width, as far as four marks stay at each end.
 func shortenRule(line string, width int) string {
 	for _, mark := range "-=_*~#─━═" { // each one column wide
-		size, most := len(string(mark)), strings.Repeat(string(mark), 5)
+		size := len(string(mark))
+		most := strings.Repeat(string(mark), 5)
 		isRule := func() bool { return strings.HasPrefix(line, most) && strings.HasSuffix(line, most) }
 		for atEnd := true; isRule() && displayWidth(line) > width; atEnd = !atEnd {
 			if atEnd {
@@ -224,9 +226,11 @@ func shortenRule(line string, width int) string {
 // wrap breaks line into rows of at most width columns: at blanks, and before or behind wide characters
 // unless noRowBegins follows, but not behind noRowEnds. A longer word is broken anywhere.
 func wrap(line string, width int) (rows []string) {
-	start, breakAt, used := 0, 0, 0 // of the present row: begin, last place to break, columns
-	before := 0                     // the columns of the previous character, 0 for a blank
-	isOpen := false                 // the previous character, blanks aside, is one of noRowEnds
+	start := 0      // the present row's begin
+	breakAt := 0    // the last place to break it
+	used := 0       // its columns
+	before := 0     // the columns of the previous character, 0 for a blank
+	isOpen := false // the previous character, blanks aside, is one of noRowEnds
 	for i, r := range line {
 		columns := runeWidth(r)
 		besideWide := columns > 0 && max(columns, before) == 2
@@ -244,7 +248,8 @@ func wrap(line string, width int) (rows []string) {
 		if used += columns; r == ' ' {
 			before = 0
 		} else if columns > 0 {
-			before, isOpen = columns, strings.ContainsRune(noRowEnds, r)
+			before = columns
+			isOpen = strings.ContainsRune(noRowEnds, r)
 		}
 	}
 	return append(rows, line[start:])

@@ -166,7 +166,8 @@ func (e *settingsEditor) addHook(wanted wantedHook, self string) {
 			continue
 		}
 		isKept = true
-		there, message := entry.value.raw, wanted.Hooks[0].Message
+		there := entry.value.raw
+		message := wanted.Hooks[0].Message
 		if e.isFixed && message != "" {
 			there = string(setJSON([]byte(there), string(encodeJSON(message)), "statusMessage"))
 		}
@@ -177,7 +178,8 @@ func (e *settingsEditor) addHook(wanted wantedHook, self string) {
 	if isKept {
 		return
 	}
-	group, path := string(encodeJSON(wanted)), []string{"hooks", wanted.event}
+	group := string(encodeJSON(wanted))
+	path := []string{"hooks", wanted.event}
 	if groups := e.root.at(path...); groups.raw == "" {
 		e.set("["+group+"]", path...)
 	} else {

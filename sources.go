@@ -48,7 +48,8 @@ var managedSettings = map[string]string{
 }[runtime.GOOS]
 
 func readSources(d dirs, args []string) (s sources) {
-	s.account, s.user = readAccount(d), readSource(d.settingsFile())
+	s.account = readAccount(d)
+	s.user = readSource(d.settingsFile())
 	for _, path := range d.projectSettings() {
 		s.project = append(s.project, readSource(path))
 	}
@@ -276,14 +277,16 @@ func isAPIVariable(variable string) bool {
 // values returns p's variables. It takes a value that is wholly ${NAME} from env; the error is one that is
 // not set, or that is of another provider, whose session has that environment.
 func (p *provider) values(env []string) (map[string]string, error) {
-	values, session := maps.Clone(p.Env), lookupEnv(env, providerVariable)
+	values := maps.Clone(p.Env)
+	session := lookupEnv(env, providerVariable)
 	for _, variable := range slices.Sorted(maps.Keys(p.Env)) {
 		name, ok := variableIn(p.Env[variable])
 		if !ok {
 			continue
 		}
 		values[variable] = lookupEnv(env, name)
-		why, hint := "which is not set", "read -rs "+name+"; export "+name
+		why := "which is not set"
+		hint := "read -rs " + name + "; export " + name
 		isTheirs := session != "" && session != p.name && isAPIVariable(name)
 		if isTheirs {
 			why = "which a session of provider " + session + " does not have"
@@ -347,7 +350,8 @@ func withoutLaunch(env []string) []string {
 // sessions use, where the session is one: a reviewer would use it without asking, and it would pay. A
 // provider's key stays.
 func withoutRefusedKey(d dirs, env []string) []string {
-	key, isInteractive := lookupEnv(env, keyVariable), lookupEnv(env, entrypointVariable) == "cli"
+	key := lookupEnv(env, keyVariable)
+	isInteractive := lookupEnv(env, entrypointVariable) == "cli"
 	if key == "" || !isInteractive || lookupEnv(env, providerVariable) != "" || readAccount(d).allows(key) {
 		return env
 	}
@@ -360,7 +364,8 @@ func (s sources) areKeyed(env, args []string) bool {
 	isSet := func(name string) bool { return isTrue(s.value(env, "env."+name)) }
 	usesCloud := isSet("CLAUDE_CODE_USE_BEDROCK") || isSet("CLAUDE_CODE_USE_VERTEX") ||
 		isSet("CLAUDE_CODE_USE_FOUNDRY")
-	key, isPrinted := s.value(env, "env."+keyVariable), givenFlag(args, "-p", "--print") != ""
+	key := s.value(env, "env."+keyVariable)
+	isPrinted := givenFlag(args, "-p", "--print") != ""
 	return s.value(env, "env."+tokenVariable) != "" || s.value(env, helperKey) != "" || usesCloud ||
 		key != "" && (isPrinted || s.account.allows(key))
 }

@@ -23,7 +23,8 @@ func showStatus(c *invocation, d dirs) error {
 		return err
 	}
 	config, _ := loadConfig(d) // a broken one is no reason not to show the rest
-	s, sessions := newScreen(os.Stdout), []summary{}
+	s := newScreen(os.Stdout)
+	sessions := []summary{}
 	moved := map[string]bool{} // what goes on as another session, which is newer
 	for _, id := range ids {
 		if len(sessions) == statusRows && !c.has("--json") {
@@ -110,7 +111,10 @@ func summarize(known sessionFiles, config *configuration) summary {
 	s.Request = clip(oneLine(redact(h.newestRequest())), 100)
 	if last := h.result(); last != nil {
 		at := last.lastTime()
-		s.Verdict, s.Observed, s.VerdictAt, s.result = last.Verdict, last.Observed, &at, last.result()
+		s.Verdict = last.Verdict
+		s.Observed = last.Observed
+		s.VerdictAt = &at
+		s.result = last.result()
 		s.Judge = last.Judge
 		if s.Verdict == verdictReviewing {
 			s.Doing = doing(redact(last.did.current))

@@ -50,7 +50,8 @@ func (s *supervision) command(operand string) (answer string, isTask bool) {
 	}
 	to, isTask := switchTo(operand)
 	err := s.changeState(func(state *sessionState) {
-		state.Enabled, state.SwitchedAt = to, now()
+		state.Enabled = to
+		state.SwitchedAt = now()
 		if launched := s.caller.launched; launched.After(state.SwitchedAt) { // by a clock that was wrong
 			state.SwitchedAt = launched
 		}

@@ -31,7 +31,8 @@ var (
 // takes back what it has written if claude does not run the hooks: a launch that is refused leaves every file
 // as it was.
 func startClaude(c *invocation, d dirs) error {
-	l, err := &launch{dirs: d, config: c.config}, c.configErr
+	l := &launch{dirs: d, config: c.config}
+	err := c.configErr
 	if err == nil {
 		err = l.plan(c.operands)
 	}
@@ -138,11 +139,13 @@ func (l *launch) announce() {
 				fmt.Fprintln(os.Stderr, "ccc: warning:", printable(err.Error()))
 			}
 		}
-		state, next := l.dirs.state, announcedLog
+		state := l.dirs.state
+		next := announcedLog
 		if givenFlag(l.args, "-p", "--print") != "" { // nothing is shown at its end
 			next = announcedVerdict
 		}
-		log, output := state.logFile(), state.session("<session>").outputFile()
+		log := state.logFile()
+		output := state.session("<session>").outputFile()
 		places := say(announcement, state, filepath.Base(log), filepath.Base(output))
 		fmt.Fprintln(os.Stderr, places+say(next))
 		fmt.Fprint(os.Stderr, l.config.englishOffer(l.dirs))
@@ -187,8 +190,10 @@ func (l *launch) tryOnce(ctx context.Context) error {
 	cmd.Env = setEnv(l.env, trialVariable, answer, "PWD", dir,
 		// Behind a proxy that does not answer a login takes up to 60 s without it.
 		"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1", "DISABLE_AUTOUPDATER", "1")
-	output, complaints := &tail{limit: 4000}, &tail{limit: 4000}
-	cmd.Stdout, cmd.Stderr = output, complaints
+	output := &tail{limit: 4000}
+	complaints := &tail{limit: 4000}
+	cmd.Stdout = output
+	cmd.Stderr = complaints
 	ctx, cancel := context.WithTimeout(ctx, trialPatience)
 	defer cancel()
 	late := time.AfterFunc(trialNotice, func() {

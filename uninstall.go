@@ -41,7 +41,8 @@ func uninstall(c *invocation) error {
 	name := notOfFolder().ReplaceAllString(resolved(d.state.trialDir()), "-")
 	folder := filepath.Join(d.claude, "projects", name)
 	removed, others, err := d.state.purge()
-	_, _ = os.Remove(filepath.Join(folder, "memory")), os.Remove(folder)
+	_ = os.Remove(filepath.Join(folder, "memory"))
+	_ = os.Remove(folder)
 	if err == nil && others == 0 {
 		fmt.Printf("%s: removed\n", d.state)
 	} else if err == nil {
