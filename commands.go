@@ -15,7 +15,7 @@ import (
 // A subcommand is a word that ccc answers to.
 type subcommand struct {
 	name     string
-	operands string // a word for each; behind one with ... anything may follow, and the first ends the flags
+	operands string // a word for each; after one with ... anything may follow, and the first ends the flags
 	run      func(c *invocation) error
 	group    string   // of the overview, "" for what people do not call
 	brief    string   // what it does
@@ -91,7 +91,7 @@ func (c subcommand) page() string {
 	return text
 }
 
-// parse reads the arguments. The error is flag.ErrHelp where help is asked for, else a misuse.
+// parse reads the arguments. The error is flag.ErrHelp if help is asked for, else a misuse.
 func (c subcommand) parse(args []string) (*invocation, error) {
 	call := &invocation{flags: map[string]string{}}
 	set := flag.NewFlagSet(c.name, flag.ContinueOnError)

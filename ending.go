@@ -23,7 +23,7 @@ const (
 	// killPatience bounds the wait for killed processes.
 	killPatience = 500 * time.Millisecond
 	// pipePatience is for what a command that has ended left in its pipes: its verdict, which a busy machine
-	// may bring late. It is waited out only where a process that ccc could not end holds one open (macOS).
+	// may bring late. It is waited out only if a process that ccc could not end holds one open (macOS).
 	pipePatience = 3 * time.Second
 )
 
@@ -52,7 +52,7 @@ func untilSignal() context.Context {
 
 // runToEnd runs cmd to its end, or to that of ctx: then it gets SIGTERM, with which claude ends its tools,
 // and SIGKILL after termGrace. On Linux nothing of it runs when runToEnd returns, and no other child of ccc's
-// may: it would be ended, too. The error is that of the command's end; cmd.Process is nil where it could not
+// may: it would be ended, too. The error is that of the command's end; cmd.Process is nil if it could not
 // be started.
 func runToEnd(ctx context.Context, cmd *exec.Cmd) error {
 	runtime.LockOSThread() // to the kernel the end of the thread that starts the command is that of ccc

@@ -12,7 +12,7 @@ import (
 )
 
 // endsWithParent has the kernel tell the command to end when ccc dies, however. Under nohup the command has a
-// process group of its own: claude heeds SIGHUP even where it was told to ignore it (2.1.280, 2.1.332).
+// process group of its own: claude heeds SIGHUP even if it was told to ignore it (2.1.280, 2.1.332).
 func endsWithParent() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM, Setpgid: signal.Ignored(syscall.SIGHUP)}
 }

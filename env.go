@@ -60,7 +60,7 @@ const (
 const (
 	hookSubcommand      = "supervisor-hook" // in Claude Code's settings
 	trySubcommand       = "try"             // in the commands of the reviewer
-	tryInsideSubcommand = "in-copy"         // inside a copy; what began with try, `ccc try:*` would allow
+	tryInsideSubcommand = "in-copy"         // inside a copy. Its name must not begin with try: `ccc try:*` would allow it
 )
 
 const supervisorFlag = "--supervisor"

@@ -17,7 +17,7 @@ import (
 // A failure is an error with its exit code.
 type failure struct {
 	code int
-	err  error  // nil where there is an exit code only, and nothing is printed
+	err  error  // nil if there is an exit code only, and nothing is printed
 	hint string // what to do, on lines of which the last is a command, or ""
 }
 

@@ -71,7 +71,7 @@ func (v *jsonValue) variable() string {
 }
 
 // setJSON returns text with value under path and every other byte as it was. text and value are valid JSON.
-// Missing objects on the path are created; an index one behind the last of an array adds an item. What is new
+// Missing objects on the path are created; an index one past the last of an array adds an item. What is new
 // is indented by two blanks a level, as Claude Code does it.
 func setJSON(text []byte, value string, path ...string) []byte {
 	parent, _ := parseJSON(text)

@@ -180,7 +180,7 @@ func (l *launch) checkVersion() error {
 	}
 	hint := otherClaude(l.dirs.env)
 	if hint == installClaude {
-		hint = "claude update, or where npm has installed it:\n" + hint
+		hint = "claude update, or if npm has installed it:\n" + hint
 	}
 	err = fmt.Errorf("%s, version %s, is older than %s", l.claude, version, oldestClaude)
 	return failure{code: 2, err: err, hint: hint}
@@ -239,7 +239,7 @@ func (l *launch) refuse() (err error) {
 	return err
 }
 
-// reviewer returns the reviewer's own provider, nil where it has the session's.
+// reviewer returns the reviewer's own provider, nil if it has the session's.
 func (l *launch) reviewer() *provider {
 	if p := l.config.Providers[l.config.Supervisor.Provider]; p != l.provider {
 		return p

@@ -250,7 +250,7 @@ func (s *story) writeTitle(at time.Time, review, what, result string) {
 	fmt.Fprintf(s, "\n%s %s\n", s.paint(dim, clock(at)), line)
 }
 
-// writeFact writes text below a title, behind the word for what it is; an empty text is left out.
+// writeFact writes text below a title, after the word for what it is. An empty text is left out.
 func (s *story) writeFact(lead words, text string) {
 	margin := "    "
 	if lead != (words{}) {

@@ -112,7 +112,7 @@ func main() {
 
 // runCCC is ccc with these arguments and this environment. It returns the exit code.
 func runCCC(args []string, env environ) int {
-	asked := args // behind --supervisor, which changes nothing for those who ask for help or version
+	asked := args // after --supervisor: those who ask for help or version get it all the same
 	for len(asked) > 1 && asked[0] == supervisorFlag {
 		asked = asked[1:]
 	}

@@ -98,7 +98,7 @@ func dollars(usd float64) string {
 	return fmt.Sprintf("$%.2f", usd)
 }
 
-// clock writes a time as people read it: local, with the date where that is not today's.
+// clock writes a time as people read it: local, with the date if that is not today's.
 func clock(t time.Time) string {
 	t = t.Local()
 	if t.Format(time.DateOnly) == time.Now().Format(time.DateOnly) {
@@ -223,8 +223,8 @@ func shortenRule(line string, width int) string {
 	return line
 }
 
-// wrap breaks line into rows of at most width columns: at blanks, and before or behind wide characters
-// unless noRowBegins follows, but not behind noRowEnds. A longer word is broken anywhere.
+// wrap breaks line into rows of at most width columns: at blanks, and before or after wide characters
+// unless noRowBegins follows, but not after noRowEnds. A longer word is broken anywhere.
 func wrap(line string, width int) (rows []string) {
 	start := 0      // the present row's begin
 	breakAt := 0    // the last place to break it

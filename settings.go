@@ -160,7 +160,7 @@ func (e *settingsEditor) install(c *configuration, self string) (added []string)
 // there, brought up to date, or a new one. The others are removed.
 func (e *settingsEditor) addHook(wanted wantedHook, self string) {
 	isKept := false
-	for _, entry := range slices.Backward(ownEntries(e.root, wanted.event, self)) { // removal moves what is behind
+	for _, entry := range slices.Backward(ownEntries(e.root, wanted.event, self)) { // removal moves what follows
 		if isKept || entry.matcher != wanted.Matcher {
 			e.remove(entry)
 			continue

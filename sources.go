@@ -113,7 +113,7 @@ func sourceOf(name string, text []byte, err error) source {
 	return s
 }
 
-// at returns the value of a key, env.NAME for a variable, an empty one where s has none.
+// at returns the value of a key, env.NAME for a variable, an empty one if s has none.
 func (s source) at(key string) *jsonValue {
 	if v := s.settings.at(strings.SplitN(key, ".", 2)...); v.raw != "null" {
 		return v
@@ -121,7 +121,7 @@ func (s source) at(key string) *jsonValue {
 	return new(jsonValue)
 }
 
-// removal is the hint to take out what s, or no source but the environment, has.
+// removal tells how to remove a setting: from s, or, if s is empty, from the environment.
 func (s source) removal() string {
 	switch s.name {
 	case "":
@@ -132,8 +132,8 @@ func (s source) removal() string {
 	return "remove it:\n" + editHint(s.name)
 }
 
-// allows reports whether the user, of whom s is the account, lets interactive sessions use that key of the
-// API. With --print Claude Code does not ask.
+// allows reports whether the user has approved this API key for interactive sessions; s is their account file.
+// With --print Claude Code does not ask.
 func (s source) allows(key string) bool {
 	isEnd := func(end jsonMember) bool { return end.value.text == key[max(0, len(key)-20):] }
 	return slices.ContainsFunc(s.settings.at("customApiKeyResponses", "approved").items(), isEnd)
@@ -144,7 +144,7 @@ func (s sources) inOrder() []source {
 	return slices.Concat([]source{s.account, s.user}, s.project, []source{s.argument}, s.managed)
 }
 
-// with returns the source whose value of key counts, an empty one where none has the key.
+// with returns the source whose value of key counts, an empty one if none has the key.
 func (s sources) with(key string) (found source) {
 	for _, one := range s.inOrder() {
 		if one.at(key).raw != "" {
@@ -154,8 +154,7 @@ func (s sources) with(key string) (found source) {
 	return found
 }
 
-// value returns the value of key that counts in that environment, which has one of env.NAME where no source
-// has, else "".
+// value returns the value of key that counts, "" for none. For env.NAME that of env counts if no source has one.
 func (s sources) value(env []string, key string) string {
 	name, isVariable := strings.CutPrefix(key, "env.")
 	if found := s.with(key).at(key); found.raw != "" || !isVariable {
@@ -234,8 +233,8 @@ func (s sources) listed(faults func(in source) []string) (lines string, files []
 	return lines, files
 }
 
-// bashRule returns the rule that refuses each command to the reviewer, where nobody answers a question, and the
-// file that has it; "" for none (2.1.280, 2.1.332).
+// bashRule returns the rule that refuses each command to the reviewer, and the file that has it, "" for none. A
+// rule to ask refuses them, too, since nobody answers in a review (2.1.280, 2.1.332).
 func (s sources) bashRule() (rule, file string) {
 	for _, in := range s.inOrder() {
 		for _, kind := range []string{"ask", "deny"} {
@@ -346,9 +345,8 @@ func withoutLaunch(env []string) []string {
 	return setEnv(env, providerVariable, "", addDirsVariable, "", settingsVariable, "", betasVariable, "")
 }
 
-// withoutRefusedKey returns env, that of a hook, without a key that the user does not let interactive
-// sessions use, where the session is one: a reviewer would use it without asking, and it would pay. A
-// provider's key stays.
+// withoutRefusedKey returns env, a hook's. If the session is interactive, a key that the user does not let such
+// sessions use is left out: a reviewer would use it without asking, and it would pay. A provider's key stays.
 func withoutRefusedKey(d dirs, env []string) []string {
 	key := lookupEnv(env, keyVariable)
 	isInteractive := lookupEnv(env, entrypointVariable) == "cli"
