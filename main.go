@@ -9,6 +9,27 @@
 // stdout, everything else to stderr. The exit code is 0, 1 for an error, 2 for a wrong command line, and 126
 // or 127 if claude can't be started; the help of a subcommand lists its own.
 //
+// The words, each in one sense:
+//
+//	session          one conversation of Claude Code; client: a running claude
+//	stop, question   the events that are reviewed: the agent wants to end its turn, or to ask the user
+//	review           one judgement of these, or by hand (ccc review)
+//	reviewer         the claude that is started for it
+//	verdict          its decision: an approval or a refusal; after a refusal the agent is sent back
+//	feedback         the words of a verdict
+//	request          what the user has submitted since the last approval
+//	review request   the text that asks the reviewer for a verdict
+//	change           what differs in a working tree since the last approval
+//	open change      a change that nobody has approved
+//	look             a snapshot of a working tree
+//	begin            the snapshot, commit and branch where a change starts
+//	record           what is kept of a working tree; state: of a session
+//	timeline         a session's prompts, switches, reviews and their steps
+//	copy             the throw-away copy of the files in which a command runs
+//	trial            a run of claude that shows whether it runs the hooks
+//	count, limit     how many reviews a request has had, and may have
+//	receipt          the line that says what a verdict rests on
+//
 // The source files, from the ground up: a file knows only files above it in this list, which TestHouse reads.
 //
 // Ground:
