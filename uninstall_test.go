@@ -1,0 +1,236 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+)
+
+// usersPart returns what uninstall leaves of a settings file that a launch has edited: all of it, but for
+// places for hooks that are empty, and for white space in containers that are. A blank file counts as {}.
+func usersPart(t *testing.T, text string) string {
+	t.Helper()
+	e, err := editSettings([]byte(text))
+	check(t, err)
+	for before := ""; before != string(e.text); {
+		before = string(e.text)
+		for _, event := range []string{eventStop, eventPreToolUse, eventPrompt, eventStart, ""} {
+			path := []string{"hooks", event}
+			if event == "" {
+				path = path[:1]
+			}
+			if v := e.root.at(path...); v.raw != "" && len(v.members) == 0 {
+				e.replace(dropJSON(e.text, path...))
+			}
+		}
+	}
+	return regexp.MustCompile(`([{\[])[ \t\r\n]+([}\]])`).ReplaceAllString(string(e.text), "$1$2")
+}
+
+// FuzzUninstall: launches change no value of the user's, change nothing the second time, and uninstall leaves
+// each byte of the user's as it was.
+func FuzzUninstall(f *testing.F) {
+	for _, text := range []string{
+		"",
+		" \n\n",
+		"\n{\n\n}\n\n",
+		"{\"a\":{},\"hoo\xe3\xe3ks\":{\"Stop\":[]}}", // keys that are no UTF-8
+		"{\n  \"model\": \"opus\",\n  \"z\": 12345678901234567890.50e+3,\n  \"a\" :  \"<&>\\u00e9\\/\"\n}\n",
+		"{\n  \"hooks\": {\n    \"Stop\": [\n      {\"hooks\": [" +
+			"{\"type\": \"command\", \"command\": \"true\"}]}\n    ]\n  },\n  \"model\": \"opus\"\n}\n",
+		`{"hooks":{"PreToolUse":[{"matcher":"AskUserQuestion","hooks":[]}], "Notification" : [ ]}}`,
+		"{\n  \"disableAllHooks\": false,\n  \"allowManagedHooksOnly\":  true\n}\n",
+		"{\"hooks\": {\n\t}, \"x\": 1}",
+		"{\n    \"hooks\": {\n        \"Stop\": [],\n        \"PreToolUse\": [ ],\n" +
+			"        \"UserPromptSubmit\": [\n\n]\n    }\n}",
+		`{ "a": 1, "b": [1,2], "c": {} }`,
+		"{\r\n\t\"a\": 1,\r\n\t\"hooks\": {\r\n\t}\r\n}",
+		"{\n    \"a\": 1\n  , \"permissions\": {}\n  , \"hooks\": {\n" +
+			"        \"Notification\": []\n      , \"Stop\": []\n    }\n}\n",
+		"\ufeff{\n  \"a\": {}\n}\n",
+		"\ufeff\n",
+		`{"hooks":{"Stop":[1]},"allowManagedHooksOnly":true,"hooks":{"a":0},"allowManagedHooksOnly":false}`,
+	} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		e, err := editSettings([]byte(text))
+		if err != nil || strings.Contains(text, "supervisor-hook") { // an older ccc's entries go too
+			return
+		}
+		c, before, was := configFor(540), e.root, string(e.text)
+		added := e.install(c, "/old/ccc")
+		for _, m := range before.members {
+			now := e.root.at(m.key)
+			if now.raw == "" || m.key != "hooks" && !now.is('{') && now.raw != before.at(m.key).raw {
+				t.Fatalf("%q is not as it was in\n%q", m.key, e.text)
+			}
+		}
+		later := e.install(c, "/bin/ccc")
+		second := string(e.text)
+		more := e.install(c, "/bin/ccc")
+		if len(later)+len(more) != 0 || string(e.text) != second || !json.Valid(unmarked(e.text)) {
+			t.Fatalf("a second time: added %q\n%q\n%q", more, second, e.text)
+		}
+		e.uninstall("/bin/ccc", added)
+		if got, want := usersPart(t, string(e.text)), usersPart(t, was); got != want {
+			t.Fatalf("%q became\n%q, want\n%q, installed it was\n%q", text, got, want, second)
+		}
+	})
+}
+
+// What happens to settings.json between a launch and the uninstall stays, unless it is ccc's doing, with
+// another launch between them and without.
+func TestUninstallAfterEdits(t *testing.T) {
+	const ownHook = `{"hooks":{"UserPromptSubmit":[{"hooks":[{"a":1}]}]}}`
+	for name, test := range map[string]struct{ before, old, new, want string }{
+		"of an older one":     {"{}", `"timeout": 600`, `"timeout": 60`, "{}"},
+		"of another ccc":      {"{}", "/bin/ccc ", "'/old place/ccc' ", "{}"},
+		"own hook beside":     {"{}", `"Stop": [`, `"Stop": [{"hooks": []},`, `{"hooks":{"Stop":[{"hooks":[]}]}}`},
+		"own hook in a group": {"{}", `"timeout": 10`, `"timeout": 10}, {"a": 1`, ownHook},
+		"own key unchanged":   {`{"disableAllHooks":false}`, "", "", `{"disableAllHooks":false}`},
+		"own key first":       {"{}", "{", `{"model": "opus",`, `{"model":"opus"}`},
+		"muted since":         {"{}", `Hooks": false`, `Hooks": true`, `{"disableAllHooks":true}`},
+	} {
+		for _, isRelaunched := range []bool{true, false} {
+			e, err := editSettings([]byte(test.before))
+			check(t, err)
+			added := e.install(configFor(540), "/bin/ccc")
+			e.replace([]byte(strings.Replace(string(e.text), test.old, test.new, 1)))
+			if isRelaunched {
+				added = append(added, e.install(configFor(540), "/bin/ccc")...)
+			}
+			e.uninstall("/bin/ccc", added)
+			expectIs(t, name, minified(string(e.text)), test.want)
+		}
+	}
+}
+
+// Uninstalling takes out ccc's entries and, of the keys that ccc has added, those that are as it added them.
+func TestSettingsUninstalled(t *testing.T) {
+	only := `{"hooks":{"Stop":[` + stopGroup + `]}}`
+	mutes := func(text string) string { return strings.Replace(text, "false", "true", 1) }
+	among := strings.Replace(only, stopGroup, sayDone+","+stopGroup+","+sayDone, 1)
+	for name, test := range map[string]struct{ before, added, want string }{
+		"a hook":                 {only, "", "{}"},
+		"keys of the user's":     {complete, "", "{" + unmuted + "}"},
+		"keys that ccc added":    {complete, "disableAllHooks allowManagedHooksOnly", "{}"},
+		"one that ccc added":     {complete, "disableAllHooks model", `{"allowManagedHooksOnly":false}`},
+		"one changed since":      {mutes(complete), "disableAllHooks", mutes("{" + unmuted + "}")},
+		"one that ccc can't add": {`{"model":false,` + only[1:], "model", `{"model":false}`},
+		"nothing of ccc's":       {`{"a":1}`, "disableAllHooks", `{"a":1}`},
+		"among the user's hooks": {among, "", `{"hooks":{"Stop":[` + sayDone + "," + sayDone + `]}}`},
+	} {
+		e, err := editSettings([]byte(test.before))
+		check(t, err)
+		e.uninstall("/bin/ccc", strings.Fields(test.added))
+		expectIs(t, name, minified(string(e.text)), test.want)
+		expectIs(t, name+": it is changed", e.isChanged(), test.before != test.want)
+	}
+}
+
+// Uninstall takes out a status line of 2.0's, and none of the user's, though it calls ccc among other things.
+func TestUninstallStatusLine(t *testing.T) {
+	line := func(command string) string {
+		return `{"statusLine":{"type":"command","command":` + command + `,"refreshInterval":5}}`
+	}
+	for text, want := range map[string]string{
+		line(`"ccc statusline"`):                                  "",
+		line(`"/usr/bin/ccc-linux-amd64  statusline "`):           "",
+		line(`"'/a b/ccc' statusline"`):                           "",
+		`{"a":1,"statusLine":{"command":"ccc statusline"},"b":2}`: `{"a":1,"b":2}`,
+		line(`"mine.sh"`):                                         "kept",
+		line(`"cat | ccc statusline; date"`):                      "kept",
+		line(`"other statusline"`):                                "kept",
+		line(`["ccc statusline"]`):                                "kept",
+		`{"statusLine":"ccc status"}`:                             "kept",
+		`{"subagentStatusLine":{"command":"ccc statusline"}}`:     "kept",
+	} {
+		d := dirs{claude: t.TempDir()}
+		check(t, os.WriteFile(d.settingsFile(), []byte(text), 0o600))
+		_, err := removeSettings(d, &installation{})
+		check(t, err)
+		if want == "kept" {
+			want = text
+		} else if want == "" {
+			want = "{}"
+		}
+		left, err := os.ReadFile(d.settingsFile())
+		if !os.IsNotExist(err) {
+			expectIs(t, text, strings.TrimSpace(string(left)), want)
+		} else {
+			expectIs(t, text, "{}", want)
+		}
+	}
+}
+
+// A file that ccc keeps is removed if it is as a ccc wrote it, in whichever language, with the directory that
+// was made for it. What became of it is told.
+func TestUninstallKept(t *testing.T) {
+	const kept, removed = "kept: it is not as ccc wrote it", "removed"
+	text := words{zh: "文", en: "text"}
+	for content, want := range map[string]string{ // of the file, or of what it leads to
+		"none":        "",
+		text.zh:       removed,
+		text.en:       removed,
+		"older":       removed, // by the record
+		"text, mine":  kept,
+		"":            kept,
+		"-> ../other": kept,
+		"-> nowhere":  kept,
+		"a directory": "error",
+	} {
+		d := dirs{claude: t.TempDir(), ccc: t.TempDir()}
+		for _, dir := range []string{filepath.Join(d.claude, "commands"), d.claude, d.ccc} {
+			check(t, os.MkdirAll(dir, 0o700))
+			f := keptFile{path: filepath.Join(dir, "file"), text: text}
+			target, isLink := strings.CutPrefix(content, "-> ")
+			switch {
+			case isLink:
+				other := filepath.Join(filepath.Dir(d.claude), "other")
+				check(t, os.WriteFile(other, []byte(text.en), 0o600))
+				check(t, os.Symlink(strings.Replace(target, "../other", other, 1), f.path))
+			case content == "a directory":
+				check(t, os.Mkdir(f.path, 0o700))
+			case content != "none":
+				check(t, os.WriteFile(f.path, []byte(content), 0o600))
+			}
+			done, err := f.remove(d, &installation{Files: map[string]string{f.path: checksum([]byte("older"))}})
+			if err != nil {
+				done += "error"
+			}
+			expectIs(t, "what became of "+content, done, want)
+			_, gone := os.Lstat(f.path)
+			expectIs(t, content+" is left", gone == nil, want == kept || want == "error")
+			check(t, removeFile(f.path))
+			_, gone = os.Stat(dir)
+			isLeft := dir == d.claude || dir == d.ccc || want != removed
+			expectIs(t, "the directory of "+content+" is left", gone == nil, isLeft)
+		}
+	}
+}
+
+// What uninstall can't do is told, with the exit code, and not called done.
+func TestUninstallUnremovable(t *testing.T) {
+	for damage, want := range map[string][2]string{ // what stderr and stdout have
+		"chmod 500 ~/.claude/ccc":      {"permission denied", "settings.json: removed"},
+		"chmod 500 ~/.claude":          {"permission denied", ""},
+		"chmod 500 ~/.claude/commands": {"removing HOME/.claude/commands/supervisor.md: ", "json: removed"},
+	} {
+		box := newFakeBox(t)
+		box.prepare()
+		box.ordinary()
+		const mend = "; ccc uninstall --purge; code=$?; chmod -R u+rwx ~/.claude; exit $code"
+		got := box.run(30*time.Second, "", "sh", "-c", damage+mend)
+		expectIs(t, damage+": the exit code", got.code, 1)
+		expectIn(t, damage+": stderr", got.stderr, strings.Replace(want[0], "HOME", box.home, 1))
+		expectIn(t, damage+": stdout", got.stdout, want[1])
+		expectNotIn(t, damage+": all that is said", got.stdout+got.stderr, "ccc: removed", "files removed")
+		_, err := os.Stat(filepath.Join(box.home, logPath))
+		check(t, err)
+	}
+}
