@@ -22,7 +22,7 @@ import (
 func supervisorHook(c *invocation) error {
 	panicCode = 0
 	defer exitOnPanic()
-	if c.env.get(reviewerVariable) == "1" { // a reviewer's own claude, which decides nothing by that
+	if c.env.get(reviewerVariable) == "1" { // a reviewer's own claude: this decides nothing
 		fmt.Println(`{"decision":"","":""}`)
 		return nil
 	}
@@ -107,12 +107,12 @@ func newHook(d dirs, event *hookEvent) *hook {
 	h := &hook{event: event, supervision: supervision{dirs: d, config: defaultConfig(),
 		session: d.state.session(event.SessionID), transcript: event.TranscriptPath}}
 	answered := []string{eventStart, eventPrompt, eventStop, eventPreToolUse}
-	claims := slices.Contains(answered, event.HookEventName) // `claude mcp list` of a tool's has a SessionEnd
+	claims := slices.Contains(answered, event.HookEventName) // a tool's `claude mcp list` has a SessionEnd
 	var err error
 	if h.caller, err = d.callerNow(claims); err != nil {
 		fmt.Fprintln(os.Stderr, "ccc: noting whose the launch is:", err)
 	}
-	h.state, err = h.session.readState() // of one that can't be read the last switch
+	h.state, err = h.session.readState() // if it can't be read, it has the last switch
 	if claims && err == nil && d.env.get(jobVariable) != "" && len(h.state.MovedFrom) == 0 {
 		before, isForked, isKnown := d.movedFrom(event.SessionID, event.TranscriptPath)
 		if isKnown {
@@ -124,7 +124,7 @@ func newHook(d dirs, event *hookEvent) *hook {
 }
 
 // answerTrial answers an event in a trial of the hooks (trial.go): it makes the file at path, with the id of
-// the session, when that starts. A prompt would ask the model.
+// the session, when that starts. A prompt is blocked: it would reach the model.
 func answerTrial(path string, event *hookEvent) (decision any, err error) {
 	switch event.HookEventName {
 	case eventStart:
@@ -173,15 +173,15 @@ func (h *hook) stop(on *occasion) any {
 	return r.decide(h.dirs.inSession())
 }
 
-// due returns what is to be judged of the event. Where no review is due isDue is false, and told is what the
-// user reads of that, nil for nothing.
+// due returns what is to be judged of the event. If no review is due, told is the message for the user, nil for
+// none.
 func (h *hook) due(ctx context.Context, on *occasion) (of subject, told any, isDue bool) {
 	isObservedQuestion := func() bool { return on.isQuestion && h.mode() == modeObserve }
 	if isObservedQuestion() { // it would only wait for its review
 		return of, nil, false
 	}
 	of = h.subject(on)
-	switch { // now also by what waits in the queue
+	switch { // the mode now heeds what waits in the queue
 	case h.mode() == modeOff:
 		h.log("stop not reviewed", "queued", modeOff)
 		return of, nil, false
@@ -204,10 +204,10 @@ func (h *hook) due(ctx context.Context, on *occasion) (of subject, told any, isD
 	return of, told, false
 }
 
-// putsOff reports whether a stop is not to be reviewed yet, and records that: subagents of an interactive
-// session still work, whose end wakes it. If the same ones worked at the last such stop, one may hang.
-// Neither a review nor a word of Claude Code's own has come since then: a subagent that is resumed has the
-// same id (2.1.280, 2.1.332).
+// putsOff reports whether a stop is not to be reviewed yet, and records that. Subagents of an interactive
+// session still work, and their end wakes it. If the same ones worked at the last such stop, one may hang. That
+// holds only if since then neither a review nor a word of Claude Code's own has come: a subagent that is resumed
+// has the same id (2.1.280, 2.1.332).
 func (h *hook) putsOff() bool {
 	ids := h.event.subagents()
 	isInteractive := h.dirs.env.get(entrypointVariable) == "cli"
@@ -226,10 +226,9 @@ func (h *hook) notePutOff(ids []string) {
 	h.warnLost("noting which subagents work", err)
 }
 
-// hasWorked reports whether a stop is to be reviewed: always; with `review: "work"` only where the last
-// review did not approve, the agent has called a tool since that began, or there is a change. A transcript
-// that can't be read, or is not complete, may hold a call. Where the change is not known, the calls alone
-// count.
+// hasWorked reports whether a stop is to be reviewed. It always is, but with `review: "work"` only if the last
+// review did not approve, or the agent has called a tool since that began, or there is a change. A transcript
+// that can't be read, or is not complete, may hold a call. If the change is not known, the calls alone count.
 func (h *hook) hasWorked(ctx context.Context, of *subject) bool {
 	last := h.past.lastStop()
 	since := last.Begun
@@ -362,10 +361,10 @@ func (h *hook) introduce() any {
 	return systemMessage(strings.TrimSpace(text + say(introducedLog) + "\n" + h.config.englishOffer(h.dirs)))
 }
 
-// recordPrompt records a prompt of the user's, also one that a /loop submits for them, or that has no words,
-// as of an image; from it on the reviews are counted anew, and if no change is open, one begins. It is
-// answered if the user does not know yet that nobody has judged the last stop: its review was cancelled, or it
-// waited for subagents. Of a review that ccc did not live to end, the end is recorded now.
+// recordPrompt records a prompt of the user's. A /loop may submit it for them, and an image has no words. The
+// reviews are counted anew from here, and if no change is open, one begins. It is answered if the user does not
+// know yet that nobody has judged the last stop: its review was cancelled, or it waited for subagents. If ccc was
+// killed in a review, the end of that is recorded now.
 func (h *hook) recordPrompt(text string) any {
 	if text != "" && !isUsersOwn(text) {
 		if h.state.PutOffFor != nil {
@@ -413,11 +412,12 @@ func systemMessage(text string) map[string]any {
 	return map[string]any{"systemMessage": supervisorTag + " " + printable(redact(text))}
 }
 
-// decide returns the answer to the event of a review that ended so, nil for none: what the agent may do, and
-// in a session what the user reads.
+// decide returns the answer to the event of a review that ended so: what the agent may do, and in a session
+// what the user reads. nil is no answer.
 func (r review) decide(inSession bool) any {
 	answer := map[string]any{}
-	isQuestion, isBlock := r.occasion().isQuestion, r.Verdict == verdictBlock && !r.Observed
+	isQuestion := r.occasion().isQuestion
+	isBlock := r.Verdict == verdictBlock && !r.Observed
 	switch {
 	case !isQuestion && isBlock:
 		answer = blocked(r.Feedback)
@@ -442,9 +442,9 @@ func (r review) decide(inSession bool) any {
 	return answer
 }
 
-// message is what the user reads of a review that ended so: that it failed, that the limit is reached, or
-// what the verdict rests on. A question that was sent back comes with its answer: the client shows neither
-// the question nor whose words the agent gets.
+// message is what the user reads of a review that ended so: that it failed, that the limit is reached, or what
+// the verdict rests on. A question that was sent back comes with its answer, since the client shows neither the
+// question nor whose words the agent gets.
 func (r review) message() string {
 	on := r.occasion()
 	switch {

@@ -24,7 +24,7 @@ import (
 // A supervision is ccc at work on a session.
 type supervision struct {
 	dirs       dirs           // of the project
-	config     *configuration // the defaults, where ccc.json can't be used
+	config     *configuration // the defaults if ccc.json can't be used
 	session    sessionFiles
 	transcript string       // the path of the session's
 	state      sessionState // as it was read or written last
@@ -58,7 +58,8 @@ func (s *supervision) changeState(change func(*sessionState)) error {
 // end the turn by force, counts too. The hook's environment has it, whoever launched the session: 8 for a
 // value without a number, and none for 0 (2.1.280, 2.1.332).
 func (s *supervision) reviewLimit() int {
-	most, blockCap := s.config.Supervisor.MaxIterations, 8
+	most := s.config.Supervisor.MaxIterations
+	blockCap := 8
 	// Like Claude Code, it reads the digits at the beginning.
 	_, _ = fmt.Sscanf(s.dirs.env.get(blockCapVariable), "%d", &blockCap)
 	if !s.dirs.inSession() || blockCap <= 0 {
@@ -289,11 +290,11 @@ func (s *supervision) readable(added []string) (dirs []string) {
 	return dirs
 }
 
-// listening returns why nobody waits for a decision any more: a signal ended ccc, as the cause of ctx, its
-// client has gone (a killed one sends no signal), or the session was switched off, if only in the queue. nil
-// while somebody does.
+// listening returns why nobody waits for a decision any more, nil while somebody does. A signal ended ccc, as the
+// cause of ctx says; or its client has gone (a killed one sends no signal); or the session was switched off, if
+// only in the queue.
 func (s *supervision) listening(ctx context.Context) error {
-	state, _ := s.session.readState() // of one that can't be read the last switch
+	state, _ := s.session.readState() // if it can't be read, it has the last switch
 	switch {
 	case errors.Is(context.Cause(ctx), errUserEnded), s.caller.pid > 0 && isGone(s.caller.pid):
 		return errUserEnded
@@ -426,10 +427,12 @@ func (s *supervision) noteStep(r review, did step) {
 }
 
 // takeWords makes a refusal of an answer without a verdict: its words are the feedback. The default feedback
-// takes the place of those that say nothing, and of those that hold an approval, an order for an agent. There
-// is no review, and an error, of a question, and in a session where too many in a row gave no verdict.
+// takes the place of words that say nothing, or that hold an approval, which is an order for an agent. A
+// question has no review then, but an error, and so has a stop after too many such answers in a row.
 func (s *supervision) takeWords(r *review) error {
-	said, before, on := r.Feedback, s.past.withoutVerdict(), r.occasion()
+	on := r.occasion()
+	said := r.Feedback
+	before := s.past.withoutVerdict()
 	isBounded := s.dirs.inSession() && !on.isByHand // by hand somebody reads each
 	withheld := saysNothing(said) || !on.isByHand && holdsApproval(said)
 	most := 2 // so many in a row send the agent back
@@ -445,8 +448,10 @@ func (s *supervision) takeWords(r *review) error {
 		r.Cause = causeForm
 		return errors.New(say(noVerdictAgain, before+1))
 	}
-	r.Verdict, r.NoVerdict = verdictBlock, true
-	if r.Withheld = withheld; withheld {
+	r.Verdict = verdictBlock
+	r.NoVerdict = true
+	r.Withheld = withheld
+	if withheld {
 		r.Feedback = ""
 	}
 	return nil
@@ -461,10 +466,10 @@ func (s *supervision) hasSessionsProvider() bool {
 // launched reports whether ccc launched the session's client supervised.
 func (s *supervision) launched() bool { return !s.caller.launched.IsZero() }
 
-// environment returns the reviewer's environment. The error is of a provider that something overrides: the
-// settings files may have changed since the launch, which checks them too.
+// environment returns the reviewer's environment. The error says what overrides the provider: the settings files
+// may have changed since the launch, which checks them too.
 func (s *supervision) environment() ([]string, error) {
-	var env []string = s.dirs.env
+	env := []string(s.dirs.env)
 	if !s.launched() { // the variables of a launch are another session's
 		env = withoutCacheVariables(env)
 	}
@@ -480,10 +485,7 @@ func (s *supervision) environment() ([]string, error) {
 func (s *supervision) bashRule() string {
 	d := s.dirs
 	d.here = s.place.root
-	var given []string
-	if value := d.env.get(settingsVariable); value != "" {
-		given = []string{argumentSource, value}
-	}
+	given := []string{argumentSource, d.env.get(settingsVariable)}
 	rule, file := readSources(d, given).bashRule()
 	if rule == "" {
 		return ""
@@ -520,11 +522,10 @@ func (s *supervision) untilEnded(timeout time.Duration, late error) (context.Con
 	return ctx, func() { signal.Stop(signals); cancel(nil); stop() }
 }
 
-// warnLost warns of err, which kept something from being recorded: the session is told of the first.
+// warnLost is warn for an error that kept something from being recorded. The first one is also shown in the
+// session.
 func (s *supervision) warnLost(during string, err error) {
-	if s.lost == nil {
-		s.lost = err
-	}
+	s.lost = cmp.Or(s.lost, err)
 	s.warn(during, err)
 }
 
@@ -542,12 +543,12 @@ func (s *supervision) append(e entry) {
 	s.warnLost("writing the timeline", s.session.append(e))
 }
 
-// print writes progress for people to stderr.
+// print writes progress to stderr.
 func (s *supervision) print(lines ...string) {
 	notice(redact(strings.Join(lines, "\n")))
 }
 
-// warn prints and logs a fault that does not change the decision; nil is no fault.
+// warn prints and logs a fault that does not change the decision. nil is no fault.
 func (s *supervision) warn(during string, err error) {
 	if err == nil {
 		return

@@ -1,6 +1,6 @@
 package main
 
-// What ccc remembers of a session, and whose it is. The state changes under the lock alone; a corrupt file is
+// What ccc remembers of a session, and whose it is. The state is changed only under the lock. A corrupt file is
 // kept beside it, and the session starts anew. A session is the user's if ccc launched its client, and a
 // helper's if the agent's tools started it. Claude Code (2.1.280, 2.1.332) names its own process to its hooks
 // and tools in CLAUDE_PID.
@@ -80,28 +80,24 @@ func (m *mode) UnmarshalJSON(text []byte) error {
 
 var errCorrupt = errors.New("the file is corrupt")
 
-// readState returns the state of the session, a new one if there is no file. With an error it returns a new
-// one, too, with the timeline's last switch. The error is errCorrupt for a file that makes no sense. In 2.0 the
-// launch had a member of its own.
+// readState returns the state of the session. If there is none, it returns a fresh state. On an error it returns a
+// fresh state with the timeline's last switch. The error is errCorrupt for a file that makes no sense.
 func (s sessionFiles) readState() (sessionState, error) {
 	fresh := sessionState{SessionID: s.id, CreatedAt: now()}
 	text, err := os.ReadFile(s.stateFile())
 	if errors.Is(err, fs.ErrNotExist) {
 		return fresh, nil
 	}
-	var state struct {
-		sessionState
-		LaunchedAt time.Time `json:"launched_at"`
-	}
+	var state sessionState
 	if err == nil && (json.Unmarshal(text, &state) != nil || state.SessionID != s.id || state.Count < 0) {
 		err = fmt.Errorf("%s: %w", s.stateFile(), errCorrupt)
 	}
 	if err == nil {
-		state.noteLaunch(state.LaunchedAt)
-		return state.sessionState, nil
+		return state, nil
 	}
 	h, _ := s.readHistory()
-	fresh.Enabled, fresh.SwitchedAt = h.switched, h.switchedAt
+	fresh.Enabled = h.switched
+	fresh.SwitchedAt = h.switchedAt
 	return fresh, err
 }
 
@@ -141,12 +137,13 @@ func keep(path string, text []byte) error {
 // noteLaunch switches the session on as of a supervised launch, unless it was switched since.
 func (s *sessionState) noteLaunch(at time.Time) {
 	if s.isBefore(at) {
-		s.Enabled, s.SwitchedAt = modeOn, at
+		s.Enabled = modeOn
+		s.SwitchedAt = at
 	}
 }
 
-// isBefore reports whether the last switch was made before a launch at that time, zero for none. One that is
-// dated in the future was, by a clock that was wrong.
+// isBefore reports whether the last switch was made before a launch at that time, zero for none. A switch that is
+// dated in the future counts as earlier: a clock was wrong.
 func (s *sessionState) isBefore(launched time.Time) bool {
 	isWrong := !launched.IsZero() && s.SwitchedAt.After(launched) && s.SwitchedAt.After(time.Now())
 	return launched.After(s.SwitchedAt) || isWrong
@@ -157,9 +154,9 @@ type caller struct {
 	pid      int       // its process, 0 if unknown or not to be seen from here
 	launched time.Time // when ccc launched it supervised, zero if it did not
 	isOthers bool      // another client has claimed its launch, and runs, or it is a background session
-	isHelper bool      // and the agent's tools have started it: it switches nothing
+	isHelper bool      // started by one of the agent's tools: may not switch supervision
 	isScript bool      // a person or a script runs the hook, no client
-	isReview bool      // nor a hook: the user calls ccc review, whatever the session's mode
+	isReview bool      // no hook either: the user runs ccc review; the mode does not matter
 	asked    string    // the value of CCC_SUPERVISOR
 }
 
@@ -172,9 +169,9 @@ func newLaunchToken() string {
 
 // callerNow returns the caller of a hook. The first client that asks with a launch's token claims that
 // launch. After that client has ended, the next one does, but only while the launch's own process runs, as a
-// wrapper's does. If the claim can't be written, the token alone counts. A token of another form is 2.0's,
-// whose launch is in the session's state. A background session claims nothing: its service has the variables
-// of whatever has started that (2.1.332).
+// wrapper's does. If the claim can't be written, the token alone counts. A token of another form counts for
+// nothing. A background session claims nothing: its service has the variables of whatever started the service
+// (2.1.332).
 func (d dirs) callerNow(claims bool) (c caller, err error) {
 	token := d.env.get(launchVariable)
 	millis, rest, _ := strings.Cut(token, ".")
@@ -231,9 +228,9 @@ func (d stateDir) claim(token string, process, pid int) (client int, err error) 
 	return pid, replaceFile(path, []byte(strconv.Itoa(pid)))
 }
 
-// modeOf returns the mode of a session with that state in a client of c; observe is supervisor.observe of
-// ccc.json. The later of its launch and its switches counts. Where there is neither, CCC_SUPERVISOR counts,
-// unless it is of another client's launch. A hook by hand is supervised unless that says otherwise.
+// modeOf returns the mode of a session with that state in a client of c. observe is supervisor.observe of
+// ccc.json. The later of its launch and its switches counts. If there is neither, CCC_SUPERVISOR counts, unless
+// it is of another client's launch. A hook by hand is supervised unless that says otherwise.
 func modeOf(state sessionState, c caller, observe bool) mode {
 	isOn := state.isBefore(c.launched)
 	present := state.Enabled
@@ -262,7 +259,8 @@ func (s sessionFiles) goOnAs(before sessionFiles, isForked bool) error {
 	}
 	return s.update(func(state *sessionState) {
 		if state.Enabled == "" {
-			state.Enabled, state.SwitchedAt = from.Enabled, from.SwitchedAt
+			state.Enabled = from.Enabled
+			state.SwitchedAt = from.SwitchedAt
 		}
 		state.MovedFrom = append(from.MovedFrom, before.id)
 		state.Forked = isForked
@@ -278,27 +276,24 @@ func (s sessionFiles) readPast(state sessionState) (*history, error) {
 	ids := append(slices.Clone(state.MovedFrom), s.id)
 	past, err := s.dir.session(ids[0]).readHistory()
 	for _, id := range ids[1:] {
-		err = cmp.Or(err, past.goOn(s.dir.session(id), state.CreatedAt))
+		next := s.dir.session(id)
+		moved, _ := next.readState()
+		err = cmp.Or(err, past.goOn(next, moved.CreatedAt))
 	}
 	return past, err
 }
 
-// movedFrom returns the session which Claude Code has moved to the background, or forked there, as the one with
-// that id and transcript, if ccc knows it. At the end of the old transcript stands the id of the new session,
+// movedFrom returns the session that became the one with that id and transcript when Claude Code moved it to the
+// background, or forked it there, if ccc knows it. The end of the old transcript has the id of the new session,
 // and a fork's job names its parent (2.1.280, 2.1.332). The new transcript is not there before the first stop.
 func (d dirs) movedFrom(session, transcript string) (before sessionFiles, isForked, isKnown bool) {
-	names, _ := os.ReadDir(string(d.state))
+	ids, _ := d.state.sessions()
 	text, _ := os.ReadFile(filepath.Join(d.env.get(jobVariable), "state.json"))
 	var job struct{ ForkSessionID, ForkParentSessionID string }
 	_ = json.Unmarshal(text, &job)
 	isJobs := cmp.Or(job.ForkSessionID, session) == session // and is not started by the fork's tools
 	mark := []byte(`"continuedInSessionId":"` + session + `"`)
-	for _, name := range names {
-		id, isSession := strings.CutPrefix(name.Name(), "supervisor-")
-		id, isState := strings.CutSuffix(id, ".json")
-		if !isSession || !isState {
-			continue
-		}
+	for _, id := range ids {
 		end := lastBytes(filepath.Join(filepath.Dir(transcript), id+".jsonl"), 4<<10)
 		isForked = isJobs && id == job.ForkParentSessionID
 		if isForked || bytes.Contains(end, mark) {
@@ -308,8 +303,7 @@ func (d dirs) movedFrom(session, transcript string) (before sessionFiles, isFork
 	return before, false, false
 }
 
-// isAgents reports whether a tool of an agent's calls ccc: such have no terminal. Its client's process may not
-// be visible.
+// isAgents reports whether one of an agent's tools calls ccc: a tool has no terminal.
 func (e environ) isAgents() bool {
 	terminal, err := os.Open("/dev/tty")
 	if err == nil {

@@ -45,14 +45,10 @@ func (box *sandbox) play(code string, argv ...string) string {
 
 // Whether a session is supervised: by the later of its switch and its launch, else by the variable, else by hand.
 func TestSupervised(t *testing.T) {
-	const past, later, future = `"2026-01-02T03:04:05Z"`, `"2026-03-02T03:04:05Z"`, `"2099-01-02T03:04:05Z"`
+	const past, future = `"2026-01-02T03:04:05Z"`, `"2099-01-02T03:04:05Z"`
 	on, off, observed := `,"enabled":"on","switched_at":`, `,"enabled":"off","switched_at":`, `,"enabled":"observe","switched_at":`
-	const once = `,"launched_at":"2026-02-02T03:04:05Z"` // of 2.0, which a later client without a token heeds
 	for name, test := range map[string]struct{ how, state, variable, want string }{
 		"launched":                          {"launched", "", "", "reviewed"},
-		"launched once":                     {"plain", once, "", "reviewed"},
-		"launched once, switched off":       {"plain", once + off + later, "", "let go"},
-		"switched off, then launched once":  {"plain", once + off + past, "", "reviewed"},
 		"switched off, then launched":       {"launched", off + past, "", "reviewed"},
 		"switched off by a wrong clock":     {"launched", off + future, "", "reviewed"},
 		"switched on":                       {"plain", on + past, "", "reviewed"},
@@ -219,9 +215,8 @@ func TestNamespace(t *testing.T) {
 // A session of 2.0's that runs through the upgrade has a launch of another form, and goes on as its state says.
 func TestLaunchOfOlder(t *testing.T) {
 	for members, want := range map[string]string{
-		"":                                      "reviewed", // CCC_SUPERVISOR=1
-		`,"launched_at":"2026-02-02T03:04:05Z"`: "reviewed",
-		`,"launched_at":"2026-02-02T03:04:05Z","enabled":"off","switched_at":"2026-02-03T03:04:05Z"`: "let go",
+		"": "reviewed", // CCC_SUPERVISOR=1
+		`,"enabled":"off","switched_at":"2026-02-03T03:04:05Z"`: "let go",
 	} {
 		box := newHookBox(t)
 		box.write(statePath, 0o600, stateText(testSession, 0, members))

@@ -563,10 +563,10 @@ func TestHistoryOfOthers(t *testing.T) {
 	}
 }
 
-// A timeline of 2.0's: its ends repeat what their begins have, it has members that nothing reads any more, and of a review
-// without an end the deadline decides.
+// A timeline of 2.0's: its ends repeat what their begins have, it has members that nothing reads any more, and a review
+// without an end held no lock.
 func TestOldTimeline(t *testing.T) {
-	for within, want := range map[time.Duration]string{time.Hour: "reviewing 2/10 · ", -time.Hour: "cancelled "} {
+	for within, want := range map[time.Duration]string{time.Hour: "cancelled ", -time.Hour: "cancelled "} {
 		box := newHookBox(t)
 		box.vars = append(box.vars, "LC_ALL=en_US.UTF-8", "COLUMNS=120")
 		at := func(ago time.Duration) string { return time.Now().Add(-ago).UTC().Format("2006-01-02T15:04:05.000Z") }
@@ -595,16 +595,16 @@ func TestOldTimeline(t *testing.T) {
 	}
 }
 
-// A state of 2.0's: what has the same name counts, with the time of its launch; the change begins at HEAD's log once.
+// A state of 2.0's: what has the same name counts; the change begins at HEAD's log once.
 func TestOldState(t *testing.T) {
 	box := newHookBox(t)
 	box.repository()
 	box.write(statePath, 0o600, `{"session_id":"`+testSession+`","count":2,"cancelled":true,"scheduled":["x"],"provider":"none",`+
-		`"launched_at":"2026-02-02T03:04:05Z","created_at":"2026-02-02T03:04:05Z","updated_at":"2026-02-02T03:04:06Z"}`)
+		`"enabled":"on","created_at":"2026-02-02T03:04:05Z","updated_at":"2026-02-02T03:04:06Z"}`)
 	box.vars = append(box.vars, "CLAUDE_PROJECT_DIR="+box.work)
 	box.write("../work/notes.txt", 0o600, "changed\n")
 	talk := box.transcript(userLine("1", "", "fix it", `,"timestamp":"`+time.Now().Add(time.Second).UTC().Format(time.RFC3339)+`"`), agentLine("2", "1", "done"))
-	expectIn(t, "the stop, supervised by that launch", box.stop(talk).stdout, `"decision":"block"`)
+	expectIn(t, "the stop", box.stop(talk).stdout, `"decision":"block"`)
 	expectIn(t, "the request", box.read("../fake/reviewer-1.stdin"), "M notes.txt")
 	state, err := box.stateDir().session(testSession).readState()
 	check(t, err)

@@ -14,8 +14,7 @@ package main
 //
 // Their members are documented at the types below. What is empty, zero, false or not known is left out. Times
 // are UTC, to the millisecond; durations are in seconds, costs in US dollars, as Claude Code reckons them.
-// Texts are as they came, but a run is redacted. One that is cut has a mark where its middle or end was.
-//
+// Texts are verbatim, except that runs are redacted. A shortened text is marked where something was left out.
 // A line of any other form is passed over.
 
 import (
@@ -180,7 +179,7 @@ type look struct {
 type begin struct {
 	Tree   string    `json:"tree,omitempty"`   // git's id of what lay there, as `git add -A` would commit it
 	Commit string    `json:"commit,omitempty"` // the commit checked out; none before the first
-	Branch string    `json:"branch,omitempty"` // as git names it in full; none where none is checked out
+	Branch string    `json:"branch,omitempty"` // as git names it in full; none if none is checked out
 	Time   time.Time `json:"time,omitzero"`    // of the look; zero is before all others
 	Check  string    `json:"check,omitempty"`  // the mode and git's id of .claude/check
 }
@@ -213,7 +212,7 @@ type steps struct {
 	Tools   []string `json:"tools"`   // calls that were neither refused nor errors, as in step.Tool
 	Runs    []step   `json:"runs"`    // what was run in copies
 	Refused []string `json:"refused"` // calls that Claude Code refused
-	current string   // its last call, "" where that came to nothing
+	current string   // its last call, "" if that came to nothing
 }
 
 // append adds the entry to the session's timeline, as of now.
@@ -252,7 +251,7 @@ func (s sessionFiles) readHistory() (*history, error) {
 	return h, h.read()
 }
 
-// goOn has the history go on with that of the next session, which began at that time as this one. Reviews that
+// goOn has the history go on with that of the next session, which took this one over at that time. Reviews that
 // had no end, or began later, are no part of it.
 func (h *history) goOn(next sessionFiles, began time.Time) error {
 	h.Reviews = slices.DeleteFunc(h.Reviews, func(r review) bool {
@@ -278,9 +277,11 @@ func (s sessionFiles) openHistory(take func(*history, entry)) *history {
 // their verdict as of now: one runs, or has ended without a verdict. An end is written before the lock goes,
 // so the locks are looked at in between.
 func (h *history) read() error {
-	err, over := h.file.read(), map[string]bool{}
+	err := h.file.read()
+	over := map[string]bool{}
 	for _, r := range h.Reviews {
-		over[r.ID] = r.Ended.IsZero() && h.isOver(r)
+		latest := r.Deadline.Add(endingTime * time.Second)
+		over[r.ID] = r.Ended.IsZero() && !h.session.isHeld(r.ID, latest)
 	}
 	err = cmp.Or(err, h.file.read())
 	for i := range h.Reviews {
@@ -288,7 +289,8 @@ func (h *history) read() error {
 		switch {
 		case !r.Ended.IsZero():
 		case over[r.ID]:
-			r.Verdict, r.Error = verdictCancelled, errUserEnded.Error()
+			r.Verdict = verdictCancelled
+			r.Error = errUserEnded.Error()
 		default:
 			r.Verdict = verdictReviewing
 		}
@@ -296,19 +298,9 @@ func (h *history) read() error {
 	return err
 }
 
-// endingTime, in seconds, is how long behind its deadline a review may still be ending: termGrace,
-// killPatience and pipePatience.
+// endingTime, in seconds, is how long after its deadline a review may still be ending: termGrace, killPatience
+// and pipePatience.
 const endingTime = 5
-
-// isOver reports whether the review, which has no end, does not run. Where a review of 2.0's is, which alone
-// has the prompt in its begin and held no lock, its deadline tells.
-func (h *history) isOver(r review) bool {
-	over := r.Deadline.Add(endingTime * time.Second)
-	if r.PromptSource != "" {
-		return time.Now().After(over)
-	}
-	return !h.session.isHeld(r.ID, over)
-}
 
 // isAbandoned reports whether the review has no end, and does not run any more.
 func (r review) isAbandoned() bool { return r.Ended.IsZero() && r.Verdict == verdictCancelled }
@@ -333,10 +325,14 @@ func (h *history) add(e entry) {
 		h.isPutOff = e.Unreviewed == unreviewedYet
 	case e.Prompt != nil:
 		e.Prompt.at = e.Time
-		h.Prompts, h.prompted, h.isPutOff = append(h.Prompts, *e.Prompt), h.line, false
+		h.Prompts = append(h.Prompts, *e.Prompt)
+		h.prompted = h.line
+		h.isPutOff = false
 	case e.Switch != nil:
 		h.limit = cmp.Or(e.Switch.Limit, h.limit)
-		if h.switched, h.switchedAt = e.Switch.Mode, e.Time; h.switched == modeOff {
+		h.switched = e.Switch.Mode
+		h.switchedAt = e.Time
+		if h.switched == modeOff {
 			h.off = h.line
 		}
 	case e.Review != nil:
@@ -371,12 +367,14 @@ func noSteps() steps { return steps{Tools: []string{}, Runs: []step{}, Refused: 
 func (d *steps) add(next step) {
 	switch next.Kind {
 	case stepCall:
-		d.Tools, d.current = append(d.Tools, next.Tool), next.Tool
+		d.Tools = append(d.Tools, next.Tool)
+		d.current = next.Tool
 	case stepRefused, stepError:
 		if i := slices.Index(d.Tools, next.Tool); i >= 0 {
 			d.Tools = slices.Delete(d.Tools, i, i+1)
 		}
-		if d.current = ""; next.Kind == stepRefused {
+		d.current = ""
+		if next.Kind == stepRefused {
 			d.Refused = append(d.Refused, next.Tool)
 		}
 	case stepRun:
@@ -384,8 +382,7 @@ func (d *steps) add(next step) {
 	}
 }
 
-// lastTime returns when the review ended, or began if it runs. One that was abandoned ended after its last
-// step.
+// lastTime returns when the review ended, or began if it runs. An abandoned one has ended with its last step.
 func (r review) lastTime() time.Time {
 	if r.isAbandoned() {
 		return cmp.Or(r.stepped, r.Begun)
@@ -393,7 +390,7 @@ func (r review) lastTime() time.Time {
 	return cmp.Or(r.Ended, r.Begun)
 }
 
-// newestPrompt returns the last prompt with words, "" where there is none.
+// newestPrompt returns the last prompt with words, "" for none.
 func (h *history) newestPrompt() (newest string) {
 	for _, p := range h.Prompts {
 		newest = cmp.Or(p.Text, newest)
@@ -401,8 +398,8 @@ func (h *history) newestPrompt() (newest string) {
 	return newest
 }
 
-// newestRequest returns the user's newest request: a prompt, or where no hook has recorded one what the last
-// review was given.
+// newestRequest returns the user's newest request: a prompt, or if no hook has recorded one, what the last review
+// was given.
 func (h *history) newestRequest() string {
 	newest := h.newestPrompt()
 	for i := len(h.Reviews) - 1; i >= 0 && newest == ""; i-- {
@@ -435,7 +432,7 @@ func (h *history) result() (last *review) {
 	return last
 }
 
-// lastStop returns the last review of a stop, an empty one where there is none.
+// lastStop returns the last review of a stop, an empty one if there is none.
 func (h *history) lastStop() (last review) {
 	for _, r := range h.Reviews {
 		if r.occasion().isStop {
@@ -445,8 +442,8 @@ func (h *history) lastStop() (last review) {
 	return last
 }
 
-// refusal returns the last review that sent the agent back, and behind which no work was approved; an empty
-// one where there is none. An observed one, which the agent has not seen, outlasts a prompt.
+// refusal returns the last review that sent the agent back, unless work was approved after it; an empty one if
+// there is none. An observed one, which the agent has not seen, outlasts a prompt.
 func (h *history) refusal() (last review) {
 	for _, r := range h.Reviews {
 		switch isRefusal := r.Verdict == verdictBlock && !r.occasion().isByHand; {

@@ -208,10 +208,13 @@ func (c *conversation) line(line []byte) {
 		for i := range c.queue {
 			c.queue[i].takenBack = true
 		}
-	case e.Operation == "dequeue", e.Operation == "remove": // an entry follows; a dequeue takes the first
-		isIt := func(q queued) bool { return q.words == string(e.Queued) }
-		i := max(0, slices.IndexFunc(c.queue, isIt))
-		c.queue = slices.Delete(c.queue, i, min(i+1, len(c.queue)))
+	case e.Operation == "dequeue", e.Operation == "remove": // an entry follows; a dequeue, without words, takes the first
+		isIt := func(q queued) bool {
+			return !q.takenBack && (e.Operation == "dequeue" || q.words == string(e.Queued))
+		}
+		if i := slices.IndexFunc(c.queue, isIt); i >= 0 {
+			c.queue = slices.Delete(c.queue, i, i+1)
+		}
 	case e.Type == "assistant":
 		if c.began.IsZero() { // a wake-up after /clear
 			c.began = e.Timestamp
