@@ -3,7 +3,6 @@ package main
 // What is secret and what is not.
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -253,14 +252,4 @@ func TestRedactedWhereShown(t *testing.T) {
 	expectNotIn(t, "what people saw", shown.String()+denied.stderr+box.log(), byValue, byForm)
 	expectIn(t, "the timeline", box.read(eventsPath), `"`+prompt+`"`, `"done `+both+`"`, `"Bash(grep `+byValue, `"I look for `+both+`"`, `长`+both+`"`, `401 `+both+`"`,
 		`Is it `+both+`?`, `"no: `+both+`"`)
-}
-
-// What a running review does is shown without secrets, too.
-func TestDoingRedacted(t *testing.T) {
-	session := stateDir(t.TempDir()).session(testSession)
-	running(t, session, "r")
-	check(t, errors.Join(session.append(began(review{ID: "r"})),
-		session.append(did(step{Review: "r", Kind: stepCall, Tool: "Bash(grep " + aSecret + ")"}))))
-	s := summarize(session, defaultConfig())
-	expectIs(t, "for programs", s.Doing, "grep ***")
 }

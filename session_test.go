@@ -214,8 +214,9 @@ func TestLaunchEnded(t *testing.T) {
 	code := "stop " + testSession
 	for session, entrypoint := range left {
 		box.forkable(session)
-		code += fmt.Sprintf("\nLAUNCH=$$ ENTRYPOINT=%s PLAY='exec 2>/dev/null\nwhile kill -0 $LAUNCH; do sleep 0.1; done\n"+
-			"stop %s >\"$HOME/%[2]s\"' setsid claude >/dev/null 2>&1 &", entrypoint, session)
+		code += fmt.Sprintf("\nLAUNCH=$$ ENTRYPOINT=%s PLAY='exec 2>/dev/null\n"+
+			"while kill -0 $LAUNCH; do sleep 0.1; done; stop %s >\"$HOME/%[2]s\"' setsid claude >/dev/null 2>&1 &",
+			entrypoint, session)
 	}
 	expectIs(t, "the launch's own", box.play(code, "ccc", "--supervisor"), testSession+" reviewed\n")
 	for session := range left {

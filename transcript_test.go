@@ -587,17 +587,6 @@ func TestTranscriptArrivesLate(t *testing.T) {
 	}
 }
 
-// A session whose first request holds a large picture is one of its directory.
-func TestTranscriptStart(t *testing.T) {
-	t.Parallel()
-	path := filepath.Join(t.TempDir(), "x.jsonl")
-	os.WriteFile(path, []byte(`{"type":"user","message":{"content":"`+strings.Repeat("x", 3<<20)+`"},"cwd":"/p"}`+"\n"), 0o600)
-	expectIs(t, "the directory", transcriptStart(path), "/p")
-	os.WriteFile(path, []byte(`{"isSidechain":true,"cwd":"/of/a/subagent"}`+"\n{}\n"+`{"cwd":"/first"}`+"\n"+`{"cwd":"/later"}`), 0o600)
-	expectIs(t, "the first of the session's own", transcriptStart(path), "/first")
-	expectIs(t, "of no file", transcriptStart(path+".gone"), "")
-}
-
 // Context, version and directory are those of the newest entry that has them.
 func TestTranscriptNewest(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.jsonl")
@@ -669,22 +658,6 @@ func TestTranscriptRecorded(t *testing.T) {
 	if files, _ := filepath.Glob("testdata/transcripts/*.jsonl"); played != len(files) {
 		t.Errorf("the table has %d transcripts, the directory %d", played, len(files))
 	}
-}
-
-// Only transcripts are sessions: no subagent's, no file of another name; the newest is first.
-func TestStoredSessions(t *testing.T) {
-	dir := t.TempDir()
-	for i, name := range []string{uuidOf("old"), uuidOf("new"), "agent-" + uuidOf("x"), "a b"} {
-		path := filepath.Join(dir, "projects", "a", name+".jsonl")
-		at := time.Now().Add(time.Duration(i-10) * time.Hour)
-		check(t, errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, nil, 0o600), os.Chtimes(path, at, at)))
-	}
-	check(t, os.Symlink("nowhere", filepath.Join(dir, "projects", "a", uuidOf("gone")+".jsonl")))
-	var got []string
-	for _, s := range storedSessions(dir) {
-		got = append(got, s.id)
-	}
-	expectEqual(t, "the sessions", got, []string{uuidOf("new"), uuidOf("old")})
 }
 
 // recordedNames are the streams that are recorded, in their order, and recordedReviews what the reviewer does in each.

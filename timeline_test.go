@@ -1,0 +1,190 @@
+package main
+
+// What the lines of a timeline make of a session.
+
+import (
+	"os"
+	"strings"
+	"testing"
+	"time"
+)
+
+// spaced returns the lines a second apart.
+func spaced(lines []entry) (all []entry) {
+	begin := ago(time.Hour)
+	for i, e := range lines {
+		all = append(all, e.at(begin.Add(time.Duration(i)*time.Second)))
+	}
+	return all
+}
+
+// toldHistory returns the history of a session with these lines, a second apart.
+func toldHistory(t *testing.T, s sessionFiles, lines ...entry) *history {
+	t.Helper()
+	os.Remove(s.timelineFile())
+	for _, e := range written(spaced(lines)...) {
+		runsOn(t, s, e)
+		check(t, s.append(e))
+	}
+	h, err := s.readHistory()
+	check(t, err)
+	return h
+}
+
+// What the tests of the history begin and end reviews with.
+var sentBack = outcome{Verdict: verdictBlock, Feedback: "do more"}
+
+func beginOf(id string) entry { return began(review{ID: id}) }
+
+func endOf(id string, o outcome) entry {
+	return ended(review{ID: id, outcome: o})
+}
+
+// The begin of a review tells its end what the agent had said and asked, and what the user; calls that were
+// refused are none.
+func TestHistory(t *testing.T) {
+	s := stateDir(t.TempDir()).session("a")
+	begun := began(review{ID: "1", LastMessage: "all done", Question: "Which?", Request: "fix it"})
+	call := func(kind, tool string) entry { return did(step{Review: "1", Kind: kind, Tool: tool}) }
+	h := toldHistory(t, s, prompted("fix it"), begun.in("/p"),
+		call(stepCall, "Read(a)"), call(stepRefused, "Read(a)"),
+		call(stepCall, "Read(b)"), call(stepCall, "Read(c)"), call(stepRefused, "Read(none)"),
+		call(stepCall, "Skill(x)"), call(stepError, "Skill(x)"),
+		did(step{Kind: stepRun, Review: "1", Command: "make"}),
+		did(step{Kind: stepRun, Review: "lost", Command: "make"}),
+		endOf("1", sentBack))
+	r := h.Reviews[0]
+	expectIs(t, "the reviews", len(h.Reviews), 1)
+	told := []string{h.project, r.LastMessage, r.Question, r.Request, string(r.Verdict)}
+	expectEqual(t, "what is told", told, []string{"/p", "all done", "Which?", "fix it", "block"})
+	expectIs(t, "the runs", len(r.did.Runs), 1)
+	expectIs(t, "how long it took", r.Ended.Sub(r.Begun), 10*time.Second)
+	expectIs(t, "its end is the last of the session", h.updated.Equal(r.Ended), true)
+	expectEqual(t, "the calls", r.did.Tools, []string{"Read(b)", "Read(c)"})
+	expectEqual(t, "what was refused", r.did.Refused, []string{"Read(a)", "Read(none)"})
+	expectIs(t, "the present call", r.did.current, "")
+	expectIs(t, "the request", toldHistory(t, s, prompted("a"), prompted("")).newestRequest(), "a")
+	of10, of3 := began(review{ID: "1", Limit: 10}), began(review{ID: "2", Limit: 3})
+	h = toldHistory(t, s, of10, endOf("1", sentBack), of3)
+	expectIs(t, "the limit is the newest", h.limit, 3)
+	expectIs(t, "an id that is none", h.review(""), nil)
+}
+
+// Lines of others, and of versions before 2.0, count for nothing.
+func TestHistoryOfOthers(t *testing.T) {
+	s := stateDir(t.TempDir()).session("a")
+	const others = `{"time":"2030-01-01T00:00:00Z","project":"/old","max_iterations":3}
+{"kind":7,"project":"/old"}
+none
+{"time":"2026-11-25T10:00:00Z","project":"/old","kind":"prompt","prompt":"fix it"}
+{"time":"2026-11-25T10:00:00Z","project":"/old","kind":"end","review":"a","event":"Stop","verdict":"block"}`
+	check(t, os.WriteFile(s.timelineFile(), []byte(others), 0o600))
+	old, err := s.readHistory()
+	check(t, err)
+	expectIs(t, "of others: project and limit", old.project == "" && old.limit == 0, true)
+	expectIs(t, "of others: what counts", len(old.Prompts)+len(old.Reviews)+len(old.switched), 0)
+	expectIs(t, "of others: it has no time", old.updated.IsZero(), true)
+	check(t, os.Remove(s.timelineFile()))
+	check(t, os.Mkdir(s.timelineFile(), 0o700))
+	if _, err := s.readHistory(); err == nil {
+		t.Error("a timeline that can't be read is told by nobody")
+	}
+}
+
+// A timeline grows with the work, not with its square: the last five of fifty rounds, each with a prompt of
+// its own and never approved, add about what the first five did.
+func TestTimelineGrows(t *testing.T) {
+	h := testHook(t, eventStop)
+	h.config.Supervisor.MaxIterations = 100
+	h.dirs.env = setEnv(h.dirs.env, claudeVariable, "/none") // each review fails
+	of, sizes := subject{}, []int64{0}
+	for range 50 {
+		words := strings.Repeat("x", 1000)
+		of.requests = append(of.requests, userRequest{words: words})
+		h.append(entry{Prompt: &prompt{Text: words}})
+		stderrOf(t, func() { h.review(t.Context(), newReview(eventStop), of) })
+		info, err := os.Stat(h.session.timelineFile())
+		check(t, err)
+		sizes = append(sizes, info.Size())
+	}
+	if first, last := sizes[5], sizes[50]-sizes[45]; last > first+first/10 {
+		t.Errorf("the first five rounds have %d bytes, the last five %d", first, last)
+	}
+}
+
+// A historyCase is a timeline, after a prompt "a", and what is wanted of it.
+type historyCase struct {
+	name  string
+	lines []entry
+	want  string
+}
+
+// Of what is past the last review counts, of a request the reviews since it; what the user withdrew is passed
+// over. What is open is the last refusal since the newest prompt, unless work was approved since.
+func TestLastReview(t *testing.T) {
+	s := stateDir(t.TempDir()).session("a")
+	block, allow, failed := sentBack, outcome{Verdict: verdictAllow}, outcome{Verdict: verdictFailed}
+	cancelled, words := outcome{Verdict: verdictCancelled}, outcome{Verdict: verdictBlock, NoVerdict: true}
+	begin1, begin2, off := beginOf("1"), beginOf("2"), switchedTo(modeOff)
+	killed := began(review{ID: "1", PromptSource: "of 2.0", Deadline: ago(time.Minute)})
+	question := ended(review{ID: "q", Event: eventPreToolUse, outcome: block})
+	observed := ended(review{ID: "o", Observed: true, outcome: block})
+	byHand := func(o outcome) entry { return ended(review{ID: "h", Event: eventReview, outcome: o}) }
+	for _, test := range []historyCase{
+		{"none", nil, ""},
+		{"the later", []entry{endOf("1", block), endOf("2", failed)}, "2"},
+		{"before the prompt", []entry{endOf("1", block), prompted("b")}, ""},
+		{"killed before the prompt", []entry{killed, prompted("b")}, ""},
+		{"before it was off", []entry{endOf("1", block), off}, ""},
+		{"before it was on", []entry{endOf("1", block), switchedTo(modeOn)}, "1"},
+		{"off at once", []entry{off, endOf("1", allow)}, "1"},
+		{"off while it ran", []entry{begin1, off, endOf("1", cancelled)}, "1"},
+		{"one that runs", []entry{begin1, prompted("b")}, "1"},
+		{"a question is none", []entry{endOf("1", allow), question}, "1"},
+		{"by hand", []entry{endOf("1", block), byHand(allow)}, "h"},
+		{"by hand, without one", []entry{endOf("1", block), byHand(failed)}, "1"},
+		{"by hand, in words", []entry{endOf("1", allow), byHand(words)}, "1"},
+		{"ended last", []entry{begin1, begin2, endOf("2", block), endOf("1", allow)}, "1"},
+		{"overlapped", []entry{begin1, begin2, endOf("1", allow), endOf("2", block)}, "2"},
+	} {
+		last := ""
+		if r := toldHistory(t, s, append([]entry{prompted("a")}, test.lines...)...).result(); r != nil {
+			last = r.ID
+		}
+		expectIs(t, "the result: "+test.name, last, test.want)
+	}
+	for _, test := range []historyCase{
+		{"a refusal", []entry{endOf("1", block)}, "1"},
+		{"approved since", []entry{endOf("1", block), endOf("2", allow)}, ""},
+		{"failed since", []entry{endOf("1", block), endOf("2", failed)}, "1"},
+		{"by hand", []entry{byHand(block)}, ""},
+		{"approved by hand since", []entry{endOf("1", block), byHand(allow)}, ""},
+		{"of a request before", []entry{endOf("1", block), prompted("b")}, ""},
+		{"that ended after a prompt", []entry{begin1, prompted("b"), endOf("1", block)}, "1"},
+		{"a question", []entry{question}, "q"},
+		{"observed, then a prompt", []entry{observed, prompted("b")}, "o"},
+		{"observed, then approved", []entry{observed, endOf("2", allow), prompted("b")}, ""},
+	} {
+		h := toldHistory(t, s, append([]entry{prompted("a")}, test.lines...)...)
+		expectIs(t, "the refusal: "+test.name, h.refusal().ID, test.want)
+	}
+}
+
+// How many answers in a row held no verdict: a verdict, a failure and a prompt end the row, a review by hand
+// does not.
+func TestStateUnread(t *testing.T) {
+	words := endOf("w", outcome{Verdict: verdictBlock, NoVerdict: true})
+	again := endOf("w2", outcome{Verdict: verdictBlock, NoVerdict: true})
+	verdict := func(v verdict) entry { return endOf("v", outcome{Verdict: v}) }
+	byHand := ended(review{Event: eventReview, outcome: outcome{Verdict: verdictBlock, NoVerdict: true}})
+	for want, rows := range map[int][][]entry{
+		0: {nil, {words, verdict(verdictAllow)}, {words, prompted("a")}},
+		1: {{words}, {words, verdict(verdictBlock), again}, {words, verdict(verdictFailed), again},
+			{words, prompted("a"), again}},
+		2: {{words, again}, {words, byHand, again}, {verdict(verdictBlock), words, again}},
+	} {
+		for i, lines := range rows {
+			expectIs(t, i, historyOf(spaced(lines)...).withoutVerdict(), want)
+		}
+	}
+}
