@@ -187,8 +187,7 @@ func TestLogFollowLines(t *testing.T) {
 		return did(step{Review: "a", Kind: kind, Tool: "Bash(" + command + ")"})
 	}
 	refused := outcome{Verdict: verdictBlock, Feedback: "no"}
-	killed := began(review{ID: "k", Iteration: 1, Limit: 9, Begun: ago(time.Hour), Deadline: ago(time.Minute),
-		PromptSource: "of 2.0"}).in(box.work)
+	killed := began(review{ID: "k", Iteration: 1, Limit: 9, Begun: ago(time.Hour), Deadline: ago(time.Minute)})
 	box.timelineOf(testSession)
 	output, end := follow(t, box, "-f", testSession)
 	var lines []any
@@ -284,8 +283,8 @@ var loggedAt = time.Date(2026, 1, 2, 3, 4, 0, 0, time.UTC)
 // loggedEnd is the end of review r, of a stop, at loggedAt. outcome is all that it came to; change, if not
 // nil, changes the rest.
 func loggedEnd(o outcome, change func(r *review)) entry {
-	r := review{Ended: loggedAt, ID: "r", Event: eventStop, Iteration: 1, Limit: 10, LastMessage: "I am done.",
-		PromptSource: builtinSource, outcome: o}
+	r := review{Ended: loggedAt, ID: "r", Event: eventStop, Iteration: 1, Limit: 10, LastMessage: "I am done.", outcome: o}
+	r.PromptSource = builtinSource
 	if change != nil {
 		change(&r)
 	}
@@ -334,7 +333,8 @@ func TestLogEnds(t *testing.T) {
 			loggedEnd(allow, func(r *review) { r.Seen.Unseen = "git is slow" })},
 		" sent back\n" + onlyRead + words: {begun, end(verdictBlock, nil)},
 		" sent back\n    prompt cache: the agent's\n" + onlyRead + "    " + withoutVerdict.en + "\n" + words +
-			"    request  ~/" + requestPath + "\n": {begun, end(verdictBlock, func(r *review) { r.NoVerdict, r.Way = true, "cache" })},
+			"    request  ~/" + requestPath + "\n": {begun,
+			end(verdictBlock, func(r *review) { r.NoVerdict, r.Way = true, "cache" })},
 		" sent back\n" + onlyRead + "    " + unreadableVerdict.en + "\n" + words: {begun,
 			end(verdictBlock, func(r *review) { r.NoVerdict, r.Withheld = true, true })},
 		" not reviewed\n    no copy  no namespaces\n    reason   why\n": {begun,

@@ -102,7 +102,7 @@ func TestTimelineGrows(t *testing.T) {
 		words := strings.Repeat("x", 1000)
 		of.requests = append(of.requests, userRequest{words: words})
 		h.append(entry{Prompt: &prompt{Text: words}})
-		stderrOf(t, func() { h.review(t.Context(), newReview(eventStop), of) })
+		stderrOf(t, func() { h.conduct(t.Context(), newReview(eventStop), of) })
 		info, err := os.Stat(h.session.timelineFile())
 		check(t, err)
 		sizes = append(sizes, info.Size())
@@ -126,7 +126,7 @@ func TestLastReview(t *testing.T) {
 	block, allow, failed := sentBack, outcome{Verdict: verdictAllow}, outcome{Verdict: verdictFailed}
 	cancelled, words := outcome{Verdict: verdictCancelled}, outcome{Verdict: verdictBlock, NoVerdict: true}
 	begin1, begin2, off := beginOf("1"), beginOf("2"), switchedTo(modeOff)
-	killed := began(review{ID: "1", PromptSource: "of 2.0", Deadline: ago(time.Minute)})
+	killed := began(review{ID: "1", Deadline: ago(time.Minute)})
 	question := ended(review{ID: "q", Event: eventPreToolUse, outcome: block})
 	observed := ended(review{ID: "o", Observed: true, outcome: block})
 	byHand := func(o outcome) entry { return ended(review{ID: "h", Event: eventReview, outcome: o}) }
