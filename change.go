@@ -35,7 +35,7 @@ type lookout struct {
 	end       func()             // must be called
 }
 
-// look takes a look at the working tree. What a killed one has left with the objects goes at a later one.
+// look takes a look at the working tree. It removes what killed looks have left with the objects.
 func (p place) look() *lookout {
 	o := &lookout{gitRunner: gitIn(p.ctx, p.tree, p.env), leftOut: map[words][]string{}}
 	o.seen = look{tree: p.tree, begin: begin{Branch: p.branch(), Time: now()}}
@@ -74,8 +74,8 @@ func (p place) look() *lookout {
 	return o
 }
 
-// stage adds to the index what `git add -A` would, but for what a look leaves out. In two steps, so that what
-// git does not track is listed once.
+// stage adds to the index what `git add -A` would, but for what a look leaves out. It takes two steps, so that
+// what git does not track is listed once.
 func (o *lookout) stage() error {
 	add := []string{"add", "-u", "--sparse", "--ignore-errors"}
 	err := o.run("", io.Discard, slices.Concat(o.add, add, o.scope)...)
@@ -100,7 +100,8 @@ func (o *lookout) stage() error {
 		case info.Mode().IsRegular() && syscall.Access(path, mayRead) != nil:
 			o.leaveOut(changesUnread, name)
 		default:
-			o.untracked, size = append(o.untracked, name), size+info.Size()
+			o.untracked = append(o.untracked, name)
+			size += info.Size()
 		}
 		if len(o.untracked) > untrackedFiles {
 			return errors.New(say(tooManyUntracked, grouped(untrackedFiles)))
@@ -150,14 +151,15 @@ type judgedChange struct {
 	check   string             // how the project's check was changed, "" if it was not
 }
 
-// compare fills in what differs from where the change begins. Where the objects of that are gone it is its
-// commit, else an empty tree.
+// compare fills in what differs from where the change begins. If the objects of that are gone, its commit is
+// compared with, else an empty tree.
 func (c *judgedChange) compare(o *lookout) (err error) {
 	for _, base := range []string{c.from.Tree, c.from.Commit, emptyTrees[len(c.Tree)]} {
 		if base == "" {
 			continue
 		}
-		c.base, c.isOlder = base, base != c.from.Tree
+		c.base = base
+		c.isOlder = base != c.from.Tree
 		if c.paths, err = o.changedPaths(base, c.from); err == nil {
 			c.shown, c.rest, err = o.diff(base, c.Tree, c.paths)
 		}
@@ -230,12 +232,14 @@ func (o *lookout) diff(from, to string, paths []changedPath) (shown, rest string
 		added, removed int // lines
 	}
 	var files []fileDiff
-	first, isHead := "", false // line of the file
+	first := ""     // the file's first line
+	isHead := false // before its first hunk
 	add := func(line []byte) {
 		begins := func(start string) bool { return bytes.HasPrefix(line, []byte(start)) }
 		isHead = begins("diff --git ") || isHead && !begins("@@ ")
 		if begins("diff --git ") && string(line) != first { // a file whose type has changed comes twice
-			files, first = append(files, fileDiff{changedPath: paths[len(files)]}), string(line)
+			files = append(files, fileDiff{changedPath: paths[len(files)]})
+			first = string(line)
 		}
 		f := &files[len(files)-1]
 		switch {
@@ -274,7 +278,8 @@ func (o *lookout) diff(from, to string, paths []changedPath) (shown, rest string
 			names = append(names, fmt.Sprintf("%s (+%d -%d)", shownPath(f.name), f.added, f.removed))
 		}
 		text = text[:min(len(text), left)]
-		shown, left = shown+string(text), left-len(text)
+		shown += string(text)
+		left -= len(text)
 	}
 	return shown, clip(strings.Join(names, say(listComma)), 3000), err
 }
@@ -292,7 +297,7 @@ func (c judgedChange) isEmpty() bool {
 	return c.Repository != "" && c.Unseen == "" && len(c.paths)+len(c.leftOut) == 0
 }
 
-// changeText is the change in words, "" where there is none to tell of.
+// changeText is the change in words, "" if there is none to tell of.
 func (c judgedChange) changeText() string {
 	switch {
 	case c.Repository == "" && len(c.below) > 0:

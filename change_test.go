@@ -494,9 +494,7 @@ func TestBeginningByReflog(t *testing.T) {
 		at, _ := time.Parse(time.RFC3339, began)
 		p, end := box.placeIn(dir).within(context.Background(), time.Minute)
 		defer end()
-		session := box.stateDir().session("s")
-		check(t, replaceFile(session.stateFile(), encodeJSON(state)))
-		return p.ownBegin(session, "", at).Commit
+		return p.ownBegin(state, "", at).Commit
 	}
 	id := func(revision string) string { return box.gitIn(dir, "git rev-parse "+revision) }
 	for began, want := range map[string]string{"": "", "2026-01-01T00:00:00.000Z": "", "2026-02-01T00:00:01.000Z": id("HEAD~2"),

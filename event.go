@@ -39,8 +39,7 @@ type hookEvent struct {
 
 // parse reads the event. A field of another type than expected counts as absent, so that a release of Claude
 // Code that changes one does not end the reviews. Three are exceptions: an event without a name would be a
-// stop, one without agent_id the session's own, and stop_hook_active bounds the reviews where they can't be
-// counted.
+// stop, one without agent_id the session's own, and stop_hook_active bounds the reviews if they can't be counted.
 func (e *hookEvent) parse(text []byte) error {
 	err := json.Unmarshal(text, e)
 	wrong := new(json.UnmarshalTypeError)
@@ -68,7 +67,8 @@ func (e *hookEvent) parse(text []byte) error {
 // that can be one is an error; one without a name is a stop.
 func readEvent(stdin io.Reader) (*hookEvent, error) {
 	var text json.RawMessage
-	event, err := new(hookEvent), json.NewDecoder(io.LimitReader(stdin, inputLimit)).Decode(&text)
+	event := new(hookEvent)
+	err := json.NewDecoder(io.LimitReader(stdin, inputLimit)).Decode(&text)
 	if err == nil {
 		event.text = text
 		err = event.parse(text)
@@ -86,8 +86,8 @@ func readEvent(stdin io.Reader) (*hookEvent, error) {
 	return event, nil
 }
 
-// subagents returns the ids of the subagents that work for the agent. Their end wakes the session, and brings
-// a stop (2.1.280, 2.1.332); that of a shell, a monitor or a teammate may never come.
+// subagents returns the ids of the subagents that work for the agent. Their end wakes the session, which then stops
+// again (2.1.280, 2.1.332). The end of a shell, a monitor or a teammate may never come.
 func (e *hookEvent) subagents() (ids []string) {
 	for _, text := range e.BackgroundTasks {
 		var task struct{ ID, Type, Status string }
@@ -100,15 +100,15 @@ func (e *hookEvent) subagents() (ids []string) {
 	return ids
 }
 
-// occasion returns what the event is to be reviewed for, nil where nothing is.
+// occasion returns what the event is to be reviewed for, nil if it is not reviewed.
 func (e *hookEvent) occasion() *occasion { return occasionOf(e.HookEventName, e.ToolName) }
 
 // transcriptPatience is how long the last entries of the transcript may take: Claude Code writes them a
 // moment after it has started the hook.
 const transcriptPatience = 2 * time.Second
 
-// queuePatience is how long the last prompt may take to leave the queue, if the agent has just answered it.
-// On 2.1.280 both entries were late now and then, where the turn before had ended in the same words.
+// queuePatience is how long the last prompt may take to leave the queue, if the agent has just answered it. On
+// 2.1.280 both entries were late now and then, if the turn before had ended in the same words.
 const queuePatience = 400 * time.Millisecond
 
 // conversation reads the transcript, once the agent's last words are in it, and prompt, the user's last, if
@@ -142,7 +142,8 @@ func (e *hookEvent) saysLast(talk *conversation) bool {
 	if on := e.occasion(); on != nil && on.isQuestion {
 		return e.ToolUseID == "" || talk.lastCall == e.ToolUseID
 	}
-	said, last := strings.TrimSpace(string(e.LastAssistantMessage)), strings.TrimSpace(talk.lastWords)
+	said := strings.TrimSpace(string(e.LastAssistantMessage))
+	last := strings.TrimSpace(talk.lastWords)
 	isSaid := strings.Contains(said, last) || strings.Contains(last, said)
 	return last != "" && talk.lastCall == "" && isSaid
 }

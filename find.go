@@ -1,7 +1,7 @@
 package main
 
-// Which session is meant: among those that ccc knows, and among those of Claude Code's, by a word or by the
-// directory. The newest comes first, and those that are older than what is meant are not opened.
+// Which session a word or the directory means, among those that ccc knows, and among those of Claude Code's. The
+// newest comes first, and older ones than the one that is meant are not opened.
 
 import (
 	"bufio"
@@ -16,8 +16,8 @@ import (
 	"time"
 )
 
-// named returns that one of ids which is word, or the only one that begins with it. For none or several the
-// error is a failure with code 2 and that hint.
+// named returns the one of ids that is word, or the only one that begins with it. For none or several the error
+// is a failure with code 2 and that hint.
 func named(word string, ids []string, hint string) (string, error) {
 	var found []string
 	for _, id := range ids {
@@ -39,8 +39,8 @@ func named(word string, ids []string, hint string) (string, error) {
 }
 
 // sessionsMeant returns the session that the operand names, else those of the current directory's project,
-// newest first, at most so many, or all for -1. It leaves out those in seen, and adds to seen all whose
-// project is known by now.
+// newest first: at most so many, or all for -1. It leaves out those in seen, and adds to seen each session that
+// has told its project.
 func (d dirs) sessionsMeant(operands []string, seen map[string]bool, most int) (meant []string, err error) {
 	ids, err := d.state.sessions()
 	if err == nil && len(operands) > 0 {
@@ -58,7 +58,8 @@ func (d dirs) sessionsMeant(operands []string, seen map[string]bool, most int) (
 			e, _ := parseEntry(line)
 			return e.Project
 		})
-		if seen[id] = project != "" || len(operands) > 0; len(operands) > 0 || d.isOfProject(project) {
+		seen[id] = project != "" || len(operands) > 0
+		if len(operands) > 0 || d.isOfProject(project) {
 			meant = append(meant, id)
 		}
 	}
@@ -97,13 +98,14 @@ type storedSession struct {
 	written  time.Time // the transcript's
 }
 
-// storedSessions returns the sessions of Claude Code's, whose directory dir is, the newest first. That of a
-// subagent, agent-*.jsonl, is no session.
+// storedSessions returns the sessions in Claude Code's directory dir, the newest first. A subagent's file,
+// agent-*.jsonl, is no session.
 func storedSessions(dir string) (sessions []storedSession) {
 	// For filepath.Glob a bracket in dir is a pattern, too.
 	names, _ := fs.Glob(os.DirFS(dir), "projects/*/*.jsonl")
 	for _, name := range names {
-		path, id := filepath.Join(dir, name), strings.TrimSuffix(filepath.Base(name), ".jsonl")
+		path := filepath.Join(dir, name)
+		id := strings.TrimSuffix(filepath.Base(name), ".jsonl")
 		info, err := os.Stat(path)
 		if err == nil && validSession(id) && !strings.HasPrefix(id, "agent-") {
 			sessions = append(sessions, storedSession{id, path, info.ModTime()})
@@ -114,11 +116,12 @@ func storedSessions(dir string) (sessions []storedSession) {
 }
 
 // storedSessionOf returns the session of Claude Code's that word names, of whichever project, with its
-// conversation. One that was copied is the transcript that was written last. For "" it is the one that was
-// written last in this working tree, else in this project or in a directory above this one. One that holds no
-// request is none.
+// conversation. If a session was copied, the transcript that was written last counts. For "" it is the one that
+// was written last in this working tree, else in this project or in a directory above this one. A session
+// without a request does not count.
 func storedSessionOf(word string, d dirs) (session storedSession, talk conversation, err error) {
-	all, which := storedSessions(d.claude), "of this project ("+d.here+")"
+	all := storedSessions(d.claude)
+	which := "of this project (" + d.here + ")"
 	if word != "" {
 		ids := make([]string, len(all))
 		for i, s := range all {
@@ -130,7 +133,8 @@ func storedSessionOf(word string, d dirs) (session storedSession, talk conversat
 		}
 		all = slices.DeleteFunc(all, func(s storedSession) bool { return s.id != which })
 	}
-	here, others := treeOf(d.here), []storedSession{}
+	here := treeOf(d.here)
+	var others []storedSession
 	for _, s := range all {
 		start := transcriptStart(s.path)
 		if word == "" && treeOf(start) != here {

@@ -22,14 +22,14 @@ import (
 	"time"
 )
 
-// A tree is where work lies: a git working tree, or outside git a directory, which has no repository. Links
-// are resolved, so trees are compared with ==. Only treeOf makes one.
+// A tree is where work lies: a git working tree, or outside git a directory, which has no repository. Its paths
+// have no links, so trees are compared with ==. Only treeOf makes one.
 type tree struct {
-	Top        string `json:"worktree,omitempty"`   // its path, without links
+	Top        string `json:"worktree,omitempty"`   // its path
 	Repository string `json:"repository,omitempty"` // the git directory that all its working trees share
 }
 
-// treeOf returns the tree that holds dir; of "" it is the zero one.
+// treeOf returns the tree that holds dir, the zero one for "".
 func treeOf(dir string) tree {
 	if dir == "" {
 		return tree{}
@@ -51,7 +51,7 @@ func (t tree) gitDir() string {
 }
 
 // gitDirsOf returns the git directory of the working tree whose top that is, and the one that it shares with
-// the repository's other working trees; "" where it is the top of none.
+// the repository's other working trees; "" if it is the top of none.
 func gitDirsOf(top string) (dir, common string) {
 	dir = filepath.Join(top, ".git")
 	if info, err := os.Stat(dir); err == nil && info.IsDir() {
@@ -69,10 +69,11 @@ func gitDirsOf(top string) (dir, common string) {
 	return dir, dir
 }
 
-// workingTree returns the working tree that holds here, where that is another one of the project's
-// repository (a session can enter one), else the project.
+// workingTree returns the working tree that holds here, if that is another one of the project's repository (a
+// session can enter one), else the project.
 func workingTree(project, here string) string {
-	there, base := treeOf(here), treeOf(project)
+	there := treeOf(here)
+	base := treeOf(project)
 	if there.Repository == "" || there.Repository != base.Repository || there == base {
 		return project
 	}
@@ -82,7 +83,8 @@ func workingTree(project, here string) string {
 // isOfProject reports whether a session that was started in that directory belongs to the project of the
 // current one: to the same repository, outside a repository to the same directory.
 func (d dirs) isOfProject(start string) bool {
-	here, there := treeOf(d.here), treeOf(start)
+	here := treeOf(d.here)
+	there := treeOf(start)
 	return start != "" && here.Repository == there.Repository && (here.Repository != "" || here == there)
 }
 
@@ -123,8 +125,8 @@ func alternate(dir string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(dir) + `"`
 }
 
-// copyIndex copies the index of a working tree, if it has one. By its time git finds the files that
-// may have changed since without another size.
+// copyIndex copies the index of a working tree, if it has one, with its time: by that git finds the files that may
+// have changed since and kept their size.
 func copyIndex(from, to string) error {
 	info, err := os.Stat(from)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -157,13 +159,16 @@ func (g gitRunner) lines(args ...string) ([]string, error) {
 	return strings.FieldsFunc(out.String(), func(r rune) bool { return r == '\n' }), err
 }
 
-// run runs git in the working tree with that on stdin. The error has git's complaint, on one line, and how it
-// ended, or is why it could not be run to its end.
+// run runs git in the working tree with that on stdin. The error has git's complaint, on one line, and how git
+// ended, or why git could not be run to its end.
 func (g gitRunner) run(stdin string, out io.Writer, args ...string) error {
 	cmd := exec.CommandContext(g.ctx, "git", slices.Concat(gitFlags, args)...)
-	cmd.Dir, cmd.Env = g.tree.Top, g.env
+	cmd.Dir = g.tree.Top
+	cmd.Env = g.env
 	var complaints bytes.Buffer
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(stdin), out, &complaints
+	cmd.Stdin = strings.NewReader(stdin)
+	cmd.Stdout = out
+	cmd.Stderr = &complaints
 	runtime.LockOSThread() // as endsWithParent asks
 	defer runtime.UnlockOSThread()
 	cmd.SysProcAttr = endsWithParent()
@@ -229,8 +234,8 @@ func byName(paths []changedPath) map[string]string {
 	return contents
 }
 
-// hasAll reports whether HEAD has all commits that the branch, or the stash, got since. One that is not there
-// got none.
+// hasAll reports whether HEAD has all commits that the branch, or the stash, got since. A ref that is not there got
+// none.
 func (g gitRunner) hasAll(ref string, since time.Time) bool {
 	if ref == "" || since.IsZero() {
 		return true
@@ -283,7 +288,7 @@ func (g gitRunner) commitsBefore(at time.Time, head, branch string) (commits []s
 	return commits[:min(most, len(commits))]
 }
 
-// branch returns the branch that is checked out, "" where it is none.
+// branch returns the branch that is checked out, "" for none.
 func (t tree) branch() string {
 	text, _ := readUserFile(filepath.Join(t.gitDir(), "HEAD"))
 	name, isBranch := strings.CutPrefix(strings.TrimSpace(string(text)), "ref: ")

@@ -92,6 +92,7 @@
 //
 // Hook:
 //
+//	supervision.go        ccc at work on a session: its mode, its limit, who waits, what is printed and logged
 //	review.go             one review: begin, call, end; or why there was none
 //	switch.go             what answers /supervisor
 //	review_by_hand.go     ccc review

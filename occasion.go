@@ -1,6 +1,6 @@
 package main
 
-// When a session is reviewed. What is particular to an occasion is in its row: one more is a row and its
+// When a session is reviewed. What is particular to an occasion is in its row. A new occasion is a row and its
 // texts.
 
 import (
@@ -61,8 +61,8 @@ var occasions = []*occasion{
 	{name: eventReview, isByHand: true, title: titleReview, section: sectionStop},
 }
 
-// occasionOf returns the occasion of an event of Claude Code's and of the tool that is called there, nil
-// where nothing is reviewed.
+// occasionOf returns the occasion of an event of Claude Code's and of the tool that is called there, nil if
+// nothing is reviewed.
 func occasionOf(event, tool string) *occasion {
 	for _, o := range occasions {
 		if o.event == event && event != "" && (o.tool == "" || o.tool == tool) {
@@ -72,7 +72,7 @@ func occasionOf(event, tool string) *occasion {
 	return nil
 }
 
-// occasionNamed returns the occasion of that name. One of a ccc to come is none of the kinds.
+// occasionNamed returns the occasion of that name. A later ccc may have written another name.
 func occasionNamed(name string) *occasion {
 	for _, o := range occasions {
 		if o.name == name {

@@ -23,9 +23,9 @@ const supervisorPromptLimit = 100 << 10
 // builtinSource is the source of the built-in prompt.
 const builtinSource = "built-in"
 
-// supervisorPrompt returns the first supervisor prompt that exists, is not blank and not the built-in one:
-// the project's, that in ccc's directory; else the built-in one. source is its path, or builtinSource. A
-// prompt that is too large or no text is an error.
+// supervisorPrompt returns the first supervisor prompt that exists, is not blank and not the built-in one: the
+// project's, then the one in ccc's directory; else the built-in one. source is its path, or builtinSource. A prompt
+// that is too large or no text is an error.
 func supervisorPrompt(project, cccDir string) (source, text string, err error) {
 	for _, dir := range []string{project, cccDir} {
 		path := filepath.Join(dir, promptName)
@@ -115,13 +115,12 @@ type copyOffer struct {
 // runningPart is how the reviewer runs commands, or why it can't or need not. A SUPERVISOR.md of the user's
 // own may lack the form that a command must have.
 func (r reviewRequest) runningPart() string {
-	if r.isWordsOnly() {
+	switch {
+	case r.isWordsOnly():
 		return say(sectionWordsOnly)
-	}
-	if r.rule != "" {
+	case r.rule != "":
 		return say(sectionRule, r.rule)
-	}
-	if r.tryCommand == "" {
+	case r.tryCommand == "":
 		return say(sectionNoCopy, r.noCopy)
 	}
 	text := say(sectionRunning, tryExample(r.tryCommand))
@@ -196,7 +195,7 @@ func (r reviewRequest) requestText(guideAbove bool) string {
 	return b.String()
 }
 
-// requestParts are the user's requests, each with its number, behind what there is to know of them.
+// requestParts are the user's requests, each with its number, after what there is to know of them.
 func (r reviewRequest) requestParts() []string {
 	parts := []string{say(sectionRequests)}
 	if len(r.requests) > 1 || r.requests[0].fate != "" {
@@ -237,8 +236,8 @@ printf "30\n31\n" | awk -f "$dir/sum.awk"
 python3 "$dir/probe.py" && printf "it\047s fine\n"'`
 }
 
-// compareExample returns a command that runs tests with the change and without it, as at base. What can't be
-// taken away ends it: tests that ran on with the change would pass for tests without.
+// compareExample returns a command that runs tests with the change and without it, as at base. It ends if the change
+// can't be taken away: tests that ran on with the change would pass for tests without.
 func compareExample(tryCommand, base string) string {
 	return tryCommand + " 'make test; git stash -q -u && git restore -q -SWs " + base + " :/ && make test'"
 }
@@ -248,6 +247,6 @@ const (
 	userPromptKeep      = 8000  // of a request of the user's
 	userPromptsKeep     = 64000 // of all requests together, unless each has only userPromptKeepLeast
 	userPromptKeepLeast = 400   // of a request, however many there are
-	letGoWhole          = 10    // so many of those that were let go are not cut to that, the newest
+	letGoWhole          = 10    // of the requests that were let go so many are not cut to that, the newest
 	lastMessageKeep     = 2000  // of the agent's last message, which is whole in the conversation
 )

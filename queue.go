@@ -27,7 +27,8 @@ func slashCommand(prompt string) (operand string, ok bool) {
 // of at most four characters; or a short text that may be meant to switch supervision off.
 func isUnclear(operand string) bool {
 	text := strings.TrimRight(operand, fullStop)
-	words, length := strings.Fields(text), utf8.RuneCountInString(text)
+	words := strings.Fields(text)
+	length := utf8.RuneCountInString(text)
 	isWord := len(words) == 1 && (length <= 4 || length == len(text))
 	isOff := func(word string) bool {
 		return slices.Contains(offWords, strings.ToLower(strings.Trim(word, ".,!?")))

@@ -152,16 +152,15 @@ func (p place) beginAtPrompt(s sessionFiles, transcript string) error {
 	p, end := p.within(context.Background(), promptLookPatience)
 	defer end()
 	state, _ := s.readState()
-	was := state.Begins[p.key].begin
 	next := &openBegin{Session: s.id, Transcript: transcript}
-	if !hasActedSince(transcript, was.Time) {
+	idle := state.Begins[p.key].Time
+	if !hasActedSince(transcript, idle) {
 		o := p.look()
 		o.end()
 		next.begin = o.seen.begin
 	}
-	idle := was.Time
 	if next.Tree == "" {
-		next.begin = p.ownBegin(s, transcript, now())
+		next.begin = p.ownBegin(state, transcript, now())
 		idle = now()
 	}
 	next.Branch = p.branch()
@@ -172,8 +171,7 @@ func (p place) beginAtPrompt(s sessionFiles, transcript string) error {
 // checked out as its conversation began, at that time if there is no prompt yet. If HEAD's log does not reach
 // back so far, it is what HEAD shares with the commit of the session's newest begin in another working tree,
 // else nothing at all.
-func (p place) ownBegin(s sessionFiles, transcript string, first time.Time) begin {
-	state, _ := s.readState()
+func (p place) ownBegin(state sessionState, transcript string, first time.Time) begin {
 	if own, isKnown := state.Begins[p.key]; isKnown {
 		return own.begin
 	}
@@ -192,8 +190,8 @@ func (p place) ownBegin(s sessionFiles, transcript string, first time.Time) begi
 	return b
 }
 
-// takeChange returns the change of the session here: since its begin, or an older one that is open. By hand
-// it also has what the user did since the last approval.
+// takeChange returns the change of the session here: since its begin, or an older one that is open. For a review
+// by hand it also has what the user did since the last approval.
 func (p place) takeChange(ctx context.Context, s sessionFiles, transcript string, on *occasion) judgedChange {
 	c := judgedChange{byHand: on.isByHand}
 	c.tree = p.tree
@@ -204,12 +202,13 @@ func (p place) takeChange(ctx context.Context, s sessionFiles, transcript string
 	}
 	p, end := p.within(ctx, reviewLookPatience)
 	defer end()
-	begins := []begin{p.ownBegin(s, transcript, time.Time{})}
+	state, _ := s.readState()
+	begins := []begin{p.ownBegin(state, transcript, time.Time{})}
 	o := p.look()
 	defer o.end()
-	c.look, c.open = o.seen, map[string]bool{}
+	c.look = o.seen
+	c.open = map[string]bool{}
 	r, err := p.record()
-	state, _ := s.readState()
 	own := append(slices.Clone(state.MovedFrom), s.id)
 	for _, b := range r.Open {
 		isHere, isAll := o.holds(b, r.Approved.Tree)
@@ -236,7 +235,7 @@ func (p place) takeChange(ctx context.Context, s sessionFiles, transcript string
 	return c
 }
 
-// describe says to the reviewer whose open change that is.
+// describe tells the reviewer whose open change that is.
 func (p place) describe(b *openBegin) string {
 	if b.Session == "" {
 		return say(recordTorn, p.file(".bad"))
@@ -272,7 +271,8 @@ func (p place) settle(s sessionFiles, r review, transcript string) error {
 		next.Mark = r.Verdict
 	}
 	if !on.isByHand {
-		next.begin = p.ownBegin(s, transcript, time.Time{})
+		state, _ := s.readState()
+		next.begin = p.ownBegin(state, transcript, time.Time{})
 	}
 	next.Branch = p.branch()
 	put := func(t *treeRecord) { t.put(next, now(), r.open) }
@@ -282,10 +282,11 @@ func (p place) settle(s sessionFiles, r review, transcript string) error {
 	return p.moveBegin(s, next.begin, put)
 }
 
-// approve records an approval that had a look. An open change of which that look had everything, and what the
-// session has opened after it, begins with the look: an agent may still be at work. What another session's stop
-// has left since keeps its mark. What was not all here stays, as its last stop left it. An end also moves the
-// session's begin in each other working tree that is still as it was there.
+// approve records an approval that had a look. Two kinds of open changes begin with the look from now on, since an
+// agent may still be at work: those of which the look had everything, and those that the session has opened after
+// it. What another session's stop has left since keeps its mark. A change that was not all here stays, as its last
+// stop left it. If the approval ends the request, the session's begin also moves in each other working tree that
+// is still as it was there.
 func (p place) approve(s sessionFiles, r review) error {
 	seen := r.Seen.begin
 	if seen.Tree == "" {

@@ -2,8 +2,8 @@ package main
 
 // The reviewer's process is a claude that forks the session. No tool of its own edits a file, and no hook
 // runs in it. What keeps a review from taking place is an error of the call. Its stream is read line by line:
-// calls, refusals and words as they come, the result at the end; a line that can't be read ends no review.
-// Whether it can use the agent's prompt cache is not foretold: a first review that asks with it shows.
+// calls, refusals and words as they come, the result at the end. A line that can't be read ends no review.
+// Whether the agent's prompt cache can be used is not predicted; the first review that tries it shows.
 
 import (
 	"bytes"
@@ -33,7 +33,7 @@ type reviewerCall struct {
 	addDirs    []string       // what else it may read
 	shares     bool           // the agent's prompt cache: its instructions are in input then
 	prompt     string         // its instructions
-	tryCommand string         // what runs a command in a copy, "" where none can be made
+	tryCommand string         // what runs a command in a copy, "" if nothing does
 	betas      []string       // the session's, if the reviewer asks the same API
 	given      map[string]any // what the session's --settings has for the reviewer, nil for none
 	givenFile  string         // the path of a file for the settings with that: everybody can read arguments
@@ -43,7 +43,7 @@ type reviewerCall struct {
 	warn       func(error) // takes what goes wrong without ending the review
 }
 
-// resultGrace is for the reviewer to end by itself behind its verdict, which takes it about 0.1 s.
+// resultGrace is how long the reviewer may take to end by itself after its verdict. It takes about 0.1 s.
 const resultGrace = 500 * time.Millisecond
 
 // run runs the reviewer to its end. note takes its calls, refusals and words. With an error no review took
@@ -58,7 +58,9 @@ func (c *reviewerCall) run(ctx context.Context, note func(step)) (result outcome
 	case stream.fault != nil:
 		err = stream.fault
 	case answer != nil:
-		result.Verdict, result.Feedback, err = answer.decided, answer.feedback, answer.fault
+		result.Verdict = answer.decided
+		result.Feedback = answer.feedback
+		err = answer.fault
 		if err == nil && result.Verdict == "" && ctx.Err() != nil { // it had only spoken, and went on
 			err = context.Cause(ctx)
 		}
@@ -85,8 +87,8 @@ var (
 	modelNotFound = lazyRegexp(`issue with the selected model|model.*not[_ ]found|not_found_error.*model`)
 )
 
-// causeOf returns the cause of an error of a reviewer in dir, "" where another review may have none. The
-// words are Claude Code's (2.1.280, 2.1.332).
+// causeOf returns the cause of an error of a reviewer in dir, "" if another review may succeed. The words are Claude
+// Code's (2.1.280, 2.1.332).
 func causeOf(err error, dir string) cause {
 	said := strings.ToLower(err.Error())
 	_, missing := os.Stat(dir)
@@ -103,8 +105,8 @@ func causeOf(err error, dir string) cause {
 	return ""
 }
 
-// askedTools change something, if only what Claude Code does later. A rule to ask for a tool refuses it in a
-// review, where nobody answers, and leaves it on the list of tools, which has to stay for the prompt cache.
+// askedTools have side effects. An ask rule refuses them, since nobody answers in a review, but keeps them in the
+// list of tools: a changed list would miss the prompt cache.
 var askedTools = []string{"CronCreate", "CronDelete", "EnterWorktree", "ExitWorktree", "Monitor",
 	"ScheduleWakeup", "SendMessage", "Workflow"}
 
@@ -120,7 +122,8 @@ var askedTools = []string{"CronCreate", "CronDelete", "EnterWorktree", "ExitWork
 //
 // given is what the session's own --settings has.
 func reviewerSettings(given map[string]any, command string, closed []string, withMCP bool) string {
-	asked, denied := askedTools, []string{"Edit(//**/*)"}
+	asked := askedTools
+	denied := []string{"Edit(//**/*)"}
 	if !withMCP {
 		asked = append(slices.Clone(asked), "mcp__*")
 	}
@@ -139,8 +142,8 @@ func reviewerSettings(given map[string]any, command string, closed []string, wit
 	})))
 }
 
-// merged returns two JSON values as one: objects have the members of both, lists the items of both, and of
-// all else the second counts.
+// merged returns two JSON values as one: an object has the members of both, a list the items of both. Of all else
+// the second counts.
 func merged(first, second any) any {
 	switch second := second.(type) {
 	case map[string]any:
@@ -164,7 +167,7 @@ func merged(first, second any) any {
 	return second
 }
 
-// givenSettings reads what a session's --settings, a path or JSON, has for its reviewer: one with a provider
+// givenSettings reads what a session's --settings, a path or JSON, has for its reviewer. A reviewer with a provider
 // of its own gets nothing that names an API, a key or a model.
 func givenSettings(value string, hasOwnProvider bool) (given map[string]any, err error) {
 	if value == "" {
@@ -191,14 +194,15 @@ func givenSettings(value string, hasOwnProvider bool) (given map[string]any, err
 // flags returns the reviewer's command line, each flag with its values. With the agent's prompt cache it is
 // the same in every review of a session.
 func (c *reviewerCall) flags() (flags [][]string) {
-	allowed, command := c.config.AllowedTools, c.tryCommand
+	allowed := c.config.AllowedTools
 	isMCP := func(tool string) bool { return strings.HasPrefix(tool, "mcp__") }
 	withMCP := slices.ContainsFunc(allowed, isMCP)
-	if command != "" {
-		allowed = append(slices.Clone(allowed), "Bash("+command+":*)")
+	if c.tryCommand != "" {
+		allowed = append(slices.Clone(allowed), "Bash("+c.tryCommand+":*)")
 	}
-	closed := append([]string{c.dir}, c.addDirs...) // where the sandbox would let it write
-	prompted, budget := !c.shares, c.config.MaxBudgetUSD
+	closed := append([]string{c.dir}, c.addDirs...) // the sandbox would let it write there
+	prompted := !c.shares
+	budget := c.config.MaxBudgetUSD
 	add := func(isWanted bool, flag string, values ...string) {
 		if isWanted {
 			flags = append(flags, append([]string{flag}, values...))
@@ -211,7 +215,7 @@ func (c *reviewerCall) flags() (flags [][]string) {
 	// A resumed session keeps its recorded system prompt, silently, unless this is off (2.1.280, 2.1.332).
 	add(prompted, "--system-prompt-snapshot", "off")
 	flags = append(flags, []string{"--no-session-persistence"},
-		[]string{argumentSource, reviewerSettings(c.given, command, closed, withMCP)},
+		[]string{argumentSource, reviewerSettings(c.given, c.tryCommand, closed, withMCP)},
 		[]string{"--permission-mode", reviewersPermissions})
 	// Without it each review starts the user's MCP servers, whose tools a rule of the user's may let write.
 	add(!withMCP, "--strict-mcp-config")
@@ -227,8 +231,8 @@ func (c *reviewerCall) flags() (flags [][]string) {
 // mode the same is refused, since nobody can be asked. 2.1.280 takes that one if scrubVariable is set.
 const reviewersPermissions, ownPermissions = "dontAsk", "default"
 
-// asked is the call as it is kept: in a comment the instructions' source and the flags, in which it takes the
-// place of their text; after that the request as the reviewer gets it.
+// asked is the call as it is kept: a comment with the source of the instructions and with the flags, in which the
+// source takes the place of the text; after that the request as the reviewer gets it.
 func (c *reviewerCall) asked(source string) string {
 	flags := slices.Concat(c.flags()...)
 	if at := slices.Index(flags, c.prompt); at >= 0 {
@@ -242,9 +246,9 @@ func (c *reviewerCall) asked(source string) string {
 // 2.1.332), and a sentence.
 var noReason = lazyRegexp(`(?m)^(\[claude-code:|.*doesn't recognize the model).*$`)
 
-// start runs the reviewer. It returns when the reviewer has ended, a moment after its verdict,
-// or when ctx ends, and nothing of it runs any more. stderr is the end of what the reviewer wrote there, on
-// one line, but for what is no reason of a failure.
+// start runs the reviewer. It returns when the reviewer has ended, a moment after its verdict, or when ctx ends, and
+// nothing of it runs any more. stderr is the end of what the reviewer wrote there, on one line, without what
+// explains no failure.
 func (c *reviewerCall) start(ctx context.Context, note func(step)) (
 	stream *reviewStream, stderr string, err error,
 ) {
@@ -265,8 +269,11 @@ func (c *reviewerCall) start(ctx context.Context, note func(step)) (
 		args[at] = c.givenFile
 	}
 	cmd := exec.Command(c.claude, args...)
-	cmd.Dir, cmd.Env = c.dir, c.env
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(c.input), stream, complaints
+	cmd.Dir = c.dir
+	cmd.Env = c.env
+	cmd.Stdin = strings.NewReader(c.input)
+	cmd.Stdout = stream
+	cmd.Stderr = complaints
 	if err = runToEnd(running, cmd); cmd.Process == nil {
 		err = errors.New(say(notStarted, err.Error())) // it names the program
 		if _, missing := os.Stat(c.dir); errors.Is(missing, fs.ErrNotExist) {
@@ -311,8 +318,9 @@ func askVersion(claude string, env environ, dir string) (version, said string, e
 	ctx, cancel := context.WithTimeout(context.Background(), versionPatience)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, claude, "--version")
-	cmd.Env = reviewerEnv(env)                // some versions refuse to run inside another claude
-	cmd.Dir, cmd.WaitDelay = dir, time.Second // what it leaves running may hold its stdout
+	cmd.Dir = dir
+	cmd.Env = reviewerEnv(env)  // some versions refuse to run inside another claude
+	cmd.WaitDelay = time.Second // what it leaves running may hold its stdout
 	output, err := cmd.CombinedOutput()
 	said = oneLine(string(output))
 	if answer := versionAnswer().FindStringSubmatch(said); answer != nil {
@@ -438,10 +446,10 @@ func (s *reviewStream) read(line []byte) {
 	}
 }
 
-// takeResult takes the result of a turn. There are several if the reviewer has started something in the
-// background: Claude Code wakes it when that ends. If that is a subagent, the results of all turns come at its
-// end; if it is a command, each comes at once (2.1.280, 2.1.332). So a reviewer that has only spoken may be
-// waiting for what it has started, and one that has given its verdict takes nothing back with words.
+// takeResult takes the result of a turn. There are several if the reviewer has started something in the background:
+// Claude Code wakes it when that ends. After a subagent, the results of all turns come at its end; after a command,
+// each comes at once (2.1.280, 2.1.332). So a reviewer that has only spoken may be waiting for what it has started,
+// and one that has given its verdict takes nothing back with words.
 func (s *reviewStream) takeResult(result *resultLine) {
 	for _, denial := range result.costs.Denials {
 		s.refuse(denial.Call)
@@ -549,14 +557,11 @@ func doing(call string) string {
 // cacheLeast is the size of the agent's last request, in tokens, from which on its prompt cache pays.
 const cacheLeast = 40_000
 
-// sharesCache reports whether the reviewer is asked with the agent's prompt cache: where ccc launched the
-// session, whose provider the reviewer has, a key pays (cacheEnv), the conversation is long enough, the
-// reviewer has the session's model, and no earlier review of the session missed the cache or gave no verdict.
-func sharesCache(
-	config *configuration, talk conversation, past *history, launched bool, env environ,
-) bool {
-	configured := config.Supervisor.Model
-	hasAgentsModel := configured == "" || configured == talk.model
+// sharesCache reports whether the reviewer is asked with the agent's prompt cache. It is if ccc launched the
+// session and the reviewer has its provider, a key pays (cacheEnv), the conversation is long enough, model is the
+// agent's or "", and no earlier review of the session missed the cache or gave no verdict.
+func sharesCache(model string, talk conversation, past *history, launched bool, env environ) bool {
+	hasAgentsModel := model == "" || model == talk.model
 	hasFailed := func(r review) bool { return r.CacheMissed || r.NoVerdict }
 	return launched && env.get(cacheVariable) != "" && talk.context >= cacheLeast && hasAgentsModel &&
 		!slices.ContainsFunc(past.Reviews, hasFailed)

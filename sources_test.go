@@ -451,8 +451,7 @@ func TestSharesCache(t *testing.T) {
 			t.Setenv(cacheVariable, strings.TrimPrefix(cmp.Or(c.left, "1"), "-"))
 			talk, past := conversation{}, &history{Reviews: []review{{outcome: c.past}, {}}}
 			talk.model, talk.context = cmp.Or(c.id, "m"), cmp.Or(c.context, 100_000)
-			config := &configuration{Supervisor: supervisorConfig{Model: c.model}}
-			expectIs(t, "shares", sharesCache(config, talk, past, c.launched, os.Environ()), c.want)
+			expectIs(t, "shares", sharesCache(c.model, talk, past, c.launched, os.Environ()), c.want)
 		})
 	}
 }

@@ -1,11 +1,11 @@
 package main
 
-// What ccc reads of a transcript: the user's words, read flat in the order in which Claude Code wrote them
-// (from 2.1.280 on its entries say whose words they hold), and a few facts of the agent.
+// What ccc reads of a transcript: the user's words, in the order in which Claude Code wrote them (from 2.1.280 on
+// its entries say whose words they hold), and a few facts of the agent.
 //
-// A prompt, with all behind it, was taken back where a later entry of the user's, or the boundary of a
-// compaction, follows the same entry: Esc before an answer, /rewind, a summary from there on. What waits in
-// Claude Code's queue is no entry yet.
+// A prompt, with all that came after it, was taken back if a later entry of the user's, or the boundary of a
+// compaction, follows the same entry: by Esc before an answer, by /rewind, or by a summary from there on. What
+// waits in Claude Code's queue is no entry yet.
 
 import (
 	"bytes"
@@ -56,8 +56,8 @@ type userRequest struct {
 	words   string
 	remark  words  // what the words alone do not show
 	stopped bool   // the user interrupted the agent at it
-	fate    string // what its reviews came to, "" where it is open
-	letGo   bool   // that is an approval which ended nothing
+	fate    string // what its reviews came to, "" if it is open
+	letGo   bool   // they came to an approval that ended nothing
 }
 
 // String returns the remarks and then the words, without what its reviews came to.
@@ -72,7 +72,7 @@ func (r userRequest) String() string {
 	return text
 }
 
-// newest returns the user's newest request, an empty one where there is none.
+// newest returns the user's newest request, an empty one if there is none.
 func (c *conversation) newest() (newest userRequest) {
 	if n := len(c.requests); n > 0 {
 		newest = c.requests[n-1]
@@ -80,32 +80,39 @@ func (c *conversation) newest() (newest userRequest) {
 	return newest
 }
 
-// noteReviews notes in the requests what their reviews came to, and leaves those out that an earlier end than
-// the last has ended. An end is an approval of a stop, or by hand, at which nothing was still to wake the
-// agent; it ends what is older than the begin of its review. Other approvals let go, which a refusal behind
-// them undoes.
+// noteReviews notes in the requests what their reviews came to, and leaves out those that an end before the last
+// one has ended. An end is an approval of a stop, or by hand, after which nothing was to wake the agent. It ends
+// what is older than the begin of its review. Any other approval only sets the request aside; a later refusal
+// reopens it.
 func (c *conversation) noteReviews(past *history) {
-	first, ended := 0, 0 // where what the last end ended begins, and where what is open does
+	first := 0 // the first request that the last end has ended
+	ended := 0 // the first that is open
 	for _, review := range past.Reviews {
 		if review.occasion().isQuestion {
 			continue
 		}
-		judged, at := ended, clock(review.lastTime())
+		at := clock(review.lastTime())
 		isEnd := review.endsRequest()
+		judged := ended
 		for ; judged < len(c.requests) && c.requests[judged].at.Before(review.Begun); judged++ {
 			switch r := &c.requests[judged]; {
 			case isEnd:
-				r.fate, r.letGo = say(remarkPassed, at), false
+				r.fate = say(remarkPassed, at)
+				r.letGo = false
 			case review.Verdict == verdictAllow:
-				r.fate, r.letGo = say(remarkLetGo, at), true
+				r.fate = say(remarkLetGo, at)
+				r.letGo = true
 			case review.Verdict == verdictLimit:
-				r.fate, r.letGo = say(remarkUnapproved), false
+				r.fate = say(remarkUnapproved)
+				r.letGo = false
 			case review.Verdict == verdictBlock && r.letGo:
-				r.fate, r.letGo = "", false
+				r.fate = ""
+				r.letGo = false
 			}
 		}
 		if isEnd && judged > ended {
-			first, ended = ended, judged
+			first = ended
+			ended = judged
 		}
 	}
 	c.requests = c.requests[first:]
@@ -180,7 +187,8 @@ func hasMark(line []byte, mark string) bool {
 // line reads one line.
 func (c *conversation) line(line []byte) {
 	isMarked := func(mark string) bool { return hasMark(line, mark) }
-	marks, isResult := entryMarks, isMarked(`"type":"tool_result"`)
+	marks := entryMarks
+	isResult := isMarked(`"type":"tool_result"`)
 	if isResult {
 		marks = answerMarks
 	}
@@ -191,11 +199,13 @@ func (c *conversation) line(line []byte) {
 	if _, isSyntax := json.Unmarshal(line, &e).(*json.SyntaxError); isSyntax || e.IsSidechain {
 		return
 	}
-	isTyped, text := e.Type == "user" && !isResult, e.Message.Content.words
+	isTyped := e.Type == "user" && !isResult
+	text := e.Message.Content.words
 	if isTyped || e.Subtype == "compact_boundary" {
 		c.takeBack(e)
 	}
-	c.version, c.cwd = cmp.Or(e.Version, c.version), cmp.Or(e.Cwd, c.cwd)
+	c.version = cmp.Or(e.Version, c.version)
+	c.cwd = cmp.Or(e.Cwd, c.cwd)
 	c.model = cmp.Or(e.Attachment.Identity.ModelID, c.model)
 	if isTyped {
 		text = cmp.Or(commandIn(text), text)
@@ -219,12 +229,15 @@ func (c *conversation) line(line []byte) {
 		if c.began.IsZero() { // a wake-up after /clear
 			c.began = e.Timestamp
 		}
-		c.lastWords, c.lastCall = text, e.Message.Content.call
+		c.lastWords = text
+		c.lastCall = e.Message.Content.call
 		if c.lastCall != "" {
-			c.called, c.wordsOnly = e.Timestamp, false
+			c.called = e.Timestamp
+			c.wordsOnly = false
 		}
 		if e.Message.Model != "<synthetic>" { // Claude Code's own error messages are of that model
-			c.acted, c.context = e.Timestamp, e.Message.Usage.freshInput()+e.Message.Usage.CacheRead
+			c.acted = e.Timestamp
+			c.context = e.Message.Usage.freshInput() + e.Message.Usage.CacheRead
 		}
 	case e.Attachment.Type == "queued_command" && e.isHuman():
 		c.addPrompt(e, string(e.Attachment.Prompt))
@@ -254,9 +267,9 @@ func commandIn(text string) string {
 	return strings.TrimSpace(between("command-name") + " " + between("command-args"))
 }
 
-// addTyped adds what the user typed, if it is for the agent. Of the client's own commands /goal and /plan
-// are, which have neither origin nor source. A plan that the user approved with "clear context" begins a
-// conversation, without a prompt (2.1.280, 2.1.332).
+// addTyped adds what the user typed, if it is for the agent. Of the client's own commands only /goal and /plan are;
+// they have neither origin nor source. A plan that the user approved with "clear context" begins a conversation,
+// without a prompt (2.1.280, 2.1.332).
 func (c *conversation) addTyped(e transcriptEntry, text string) {
 	dir, isAddDir := strings.CutPrefix(text, "/add-dir ")
 	switch {
@@ -294,21 +307,24 @@ func (c *conversation) addPrompt(e transcriptEntry, text string) {
 		}
 	}
 	if e.Type == "user" {
-		c.lastWords, c.lastCall = "", ""
+		c.lastWords = ""
+		c.lastCall = ""
 	}
-	c.requests, c.stopped = append(c.requests, r), false
+	c.requests = append(c.requests, r)
+	c.stopped = false
 	if c.began.IsZero() {
 		c.began = e.Timestamp
 	}
 }
 
-// takeBack drops the prompt that follows the same entry as e, and all behind it, unless e preserves it.
+// takeBack drops the prompt that follows the same entry as e, and all that came after it, unless e preserves it.
 func (c *conversation) takeBack(e transcriptEntry) {
 	follows := cmp.Or(e.ParentUUID, e.LogicalParentUUID)
 	stays := []string{"", e.UUID, e.CompactMetadata.PreservedSegment.HeadUUID}
 	isBeside := func(r userRequest) bool { return r.parent == follows && !slices.Contains(stays, r.id) }
 	if i := slices.IndexFunc(c.requests, isBeside); i >= 0 {
-		c.requests, c.stopped = c.requests[:i], false
+		c.requests = c.requests[:i]
+		c.stopped = false
 	}
 }
 
@@ -355,18 +371,18 @@ type transcriptEntry struct {
 	} `json:"compactMetadata"`
 }
 
-// isHuman reports whether Claude Code gave the agent what is in the entry as the user's words: their origin
-// is human, or they have none, but a source (-p, stdin, stream input; a command there has only that of its
-// turn).
+// isHuman reports whether Claude Code gave the agent what is in the entry as the user's words. Their origin is
+// human, or they have no origin, but a source (-p, stdin, stream input; a command there has only that of its turn).
 func (e transcriptEntry) isHuman() bool {
 	origin := cmp.Or(e.Attachment.Origin.Kind, e.Origin.Kind)
 	isSource := e.PromptSource != "" && e.PromptSource != "system" || e.TurnOrigin == "sdk"
 	return origin == "human" || origin == "" && isSource
 }
 
-// answer returns what the user said in the result of a call, without words where that was nothing.
+// answer returns what the user said in the result of a call, without words if that was nothing.
 func (e transcriptEntry) answer() userRequest {
-	r, result := userRequest{at: e.Timestamp}, e.ToolUseResult
+	r := userRequest{at: e.Timestamp}
+	result := e.ToolUseResult
 	switch {
 	case len(result.Answers) > 0:
 		for _, q := range result.Questions {
@@ -377,11 +393,14 @@ func (e transcriptEntry) answer() userRequest {
 		}
 		r.remark = remarkAnswered
 	case result.PlanWasEdited:
-		r.words, r.remark = result.Plan+"\n\n"+e.Message.Content.words, remarkPlanned
+		r.words = result.Plan + "\n\n" + e.Message.Content.words
+		r.remark = remarkPlanned
 	case e.UserFeedback != "":
-		r.words, r.remark = e.UserFeedback, remarkRefused
+		r.words = e.UserFeedback
+		r.remark = remarkRefused
 	case !e.IsMeta:
-		r.words, r.remark = e.Message.Content.words, remarkApproved
+		r.words = e.Message.Content.words
+		r.remark = remarkApproved
 	}
 	r.words = strings.TrimSpace(r.words)
 	return r
@@ -395,14 +414,13 @@ const interruption = "[Request interrupted by user"
 var agentsStopped = lazyRegexp(`(?s)^(?:Background agent ".*" was stopped by the user\.$|` +
 	`[0-9]+ background (?:agent|task)s? (?:was|were) (?:stopped|interrupted) by the user\b)`)
 
-// isUsersOwn reports whether a text can be the user's own words to the agent, and not Claude Code's, another
+// isUsersOwn reports whether a text can be the user's own words to the agent. Else it is Claude Code's, another
 // session's, or a command that was run in the client.
 func isUsersOwn(text string) bool {
 	text = strings.TrimSpace(text)
 	starts := []string{"<task-notification>", "<system-reminder>", "<bash-input>", "<bash-stdout>",
 		"<bash-stderr>", "<local-command-", "<cross-session-message", "<agent-message", "<teammate-message",
-		interruption,
-		"The user wants to clarify these questions"}
+		interruption, "The user wants to clarify these questions"}
 	isStart := func(start string) bool { return strings.HasPrefix(text, start) }
 	return text != "" && !agentsStopped().MatchString(text) && !slices.ContainsFunc(starts, isStart)
 }

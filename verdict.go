@@ -1,6 +1,6 @@
 package main
 
-// ccc verdict, for scripts and hooks: of the last review in this working tree stdout has one word, and stderr
+// ccc verdict, for scripts and hooks, tells of the last review in this working tree: stdout has one word, stderr
 // the reason. The exit code is 0 only for an approval that still holds.
 
 import (
@@ -45,7 +45,7 @@ func showVerdict(c *invocation, d dirs) error {
 	return failure{code: code}
 }
 
-// exitCode is that of ccc verdict with the word, which may be one of a ccc to come.
+// exitCode is that of ccc verdict with the word. A later ccc may have recorded another word.
 func (v verdict) exitCode() int {
 	switch v {
 	case verdictAllow:
@@ -81,14 +81,16 @@ func (p place) verdict() (word verdict, lines []string, err error) {
 	}
 	isUnjudged := word == verdictFailed || word == verdictCancelled
 	if isUnjudged && o.seen.Tree != "" && o.seen.Tree == record.Approved.Tree {
-		word, why = verdictAllow, say(approvedBefore, cmp.Or(why, r.verdictName()))
+		word = verdictAllow
+		why = say(approvedBefore, cmp.Or(why, r.verdictName()))
 	}
 	for _, open := range record.Open {
 		if word != verdictAllow || open.Mark == "" {
 			continue
 		}
 		if _, isAll := o.holds(open, record.Approved.Tree); isAll {
-			word, why = open.Mark, joined(r.Error, say(stillOpen, open.Session))
+			word = open.Mark
+			why = joined(r.Error, say(stillOpen, open.Session))
 		}
 	}
 	head := r.result() // of one that runs it has the number
@@ -120,9 +122,9 @@ func (p place) whyNone() []string {
 	return lines
 }
 
-// answer returns what the review says of the files that o has seen. For an approval, why is what has become
-// of them, else it is the feedback or the error. told is what differs and does not count. Outside git the
-// verdict alone counts.
+// answer returns what the review says of the files that o has seen. For an approval, why tells what has become of
+// them, else it is the feedback or the error. told is what differs and does not count. Outside git the verdict
+// alone counts.
 func (r review) answer(record treeRecord, o *lookout) (word verdict, why string, told []string, err error) {
 	switch {
 	case r.Verdict != verdictAllow:
@@ -146,12 +148,12 @@ func (r review) answer(record treeRecord, o *lookout) (word verdict, why string,
 	if len(paths) == 0 {
 		return verdictAllow, say(nothingChanged), nil, nil
 	}
-	now, approved := o.seen.Tree, record.Approved
+	approved := record.Approved
 	touched, err := o.differing(cmp.Or(approved.From.Tree, approved.From.Commit), approved.Tree)
 	isKnown := err == nil && approved.Tree == r.Seen.Tree
 	inChange := byName(touched)
-	inHead := o.contents(emptyTrees[len(now)], "HEAD")
-	sinceHead := o.contents(r.Seen.Commit, now)
+	inHead := o.contents(emptyTrees[len(o.seen.Tree)], "HEAD")
+	sinceHead := o.contents(r.Seen.Commit, o.seen.Tree)
 	named := map[words][]string{} // by the text that names them
 	for _, path := range paths {
 		isUntracked := slices.Contains(o.untracked, path.name)

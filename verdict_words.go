@@ -49,7 +49,8 @@ func parseResult(line []byte) *resultLine {
 // judge returns the verdict and the feedback. Without a verdict decided is "", and the feedback is the
 // result's text. A result that has failed is an error: an API error comes as success with is_error.
 func (r *resultLine) judge() (decided verdict, feedback string, err error) {
-	text, kind := r.answerText(), ""
+	text := r.answerText()
+	kind := ""
 	if r.Subtype != "" && r.Subtype != "success" {
 		kind = say(kindOfFailure, r.Subtype)
 	}
@@ -81,7 +82,7 @@ func (r *resultLine) isOfNoTurn() bool {
 	return isEmpty && r.malformed == nil && !r.IsError && r.Turns != nil && *r.Turns == 0
 }
 
-// answerObject returns the object in which the verdict has to be, nil where it has to be in a text.
+// answerObject returns the object in which the verdict has to be, nil if it has to be in a text.
 func (r *resultLine) answerObject() json.RawMessage {
 	for _, raw := range []json.RawMessage{r.StructuredOutput, r.Result} {
 		if bytes.HasPrefix(raw, []byte("{")) {
@@ -91,7 +92,7 @@ func (r *resultLine) answerObject() json.RawMessage {
 	return nil
 }
 
-// answerText returns the result's text, "" where the result is an object.
+// answerText returns the result's text, "" if the result is an object.
 func (r *resultLine) answerText() (text string) {
 	_ = json.Unmarshal(r.Result, &text)
 	return withoutThinking(text)
@@ -100,9 +101,9 @@ func (r *resultLine) answerText() (text string) {
 // withoutThinking returns text without the closed <think> block that some models begin with. What they weigh
 // in there is no decision.
 func withoutThinking(text string) string {
-	_, behind, isClosed := strings.Cut(text, "</think>")
+	_, rest, isClosed := strings.Cut(text, "</think>")
 	if isClosed && strings.HasPrefix(strings.TrimSpace(text), "<think>") {
-		return strings.TrimSpace(behind)
+		return strings.TrimSpace(rest)
 	}
 	return text
 }
@@ -138,7 +139,8 @@ func findVerdict(text string) (decided verdict, feedback string) {
 	if strings.Count(body, "{") > bracesRead {
 		return "", ""
 	}
-	decisions, start, end := 0, 0, 0 // how many objects decide, and where the last of them is
+	decisions := 0     // how many objects decide
+	var start, end int // of the last of them
 	for at := 0; at < len(body); at++ {
 		var object json.RawMessage
 		if body[at] != '{' || json.NewDecoder(strings.NewReader(body[at:])).Decode(&object) != nil {
@@ -149,9 +151,12 @@ func findVerdict(text string) (decided verdict, feedback string) {
 			continue
 		}
 		if stated != "" {
-			decided, feedback = stated, why
+			decided = stated
+			feedback = why
 		}
-		decisions, start, end = decisions+1, at, at+len(object)
+		decisions++
+		start = at
+		end = at + len(object)
 		at = end - 1
 	}
 	isOther := func(match []string) bool {
@@ -190,9 +195,8 @@ func beforeVerdict(text string) string {
 	return text
 }
 
-// readDecision reads what object has under the first of keys that it has. decided is "" where that is neither
-// true nor false, and where it is true and object has another decision in it. decides is false where object
-// has none of keys.
+// readDecision reads what object has under the first of keys that it has. decided is "" if that is neither true nor
+// false, or if it is true and object has another decision in it. decides is false if object has none of keys.
 func readDecision(object []byte, keys ...string) (decided verdict, feedback string, decides bool) {
 	var members map[string]json.RawMessage // for a struct Allow_Stop would be allow_stop
 	_ = json.Unmarshal(object, &members)

@@ -1,0 +1,159 @@
+package main
+
+// ccc at work on a session: its mode and its limit, who waits for a decision, and what is printed, logged and
+// recorded of it.
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/signal"
+	"strings"
+	"sync"
+	"time"
+)
+
+// A supervision is ccc at work on a session.
+type supervision struct {
+	dirs       dirs           // of the project
+	config     *configuration // the defaults if ccc.json can't be used
+	session    sessionFiles
+	transcript string       // the path of the session's
+	state      sessionState // as it was read or written last
+	past       *history     // of the session's timeline; the end of a review reads on
+	queue      promptQueue  // of a hook's session, from a stop or a question on
+	place      place
+	caller     caller    // of a hook
+	release    func()    // releases the lock of a review that has begun
+	lost       error     // the first that kept state, timeline or output from being written; nil if all was
+	noLog      sync.Once // tells that the log can't be written
+}
+
+// mode returns the mode of the session, as its state was read last, and by what waits in the queue.
+func (s *supervision) mode() mode {
+	return modeOf(s.queue.switched(s.state), s.caller, s.config.Supervisor.Observe)
+}
+
+// changeState changes the state of a hook's session.
+func (s *supervision) changeState(change func(*sessionState)) error {
+	return s.session.update(func(state *sessionState) {
+		if !s.caller.isScript && len(state.MovedFrom) == 0 { // a moved one has another launch's variables
+			state.Provider = cmp.Or(s.dirs.env.get(providerVariable), noProvider)
+		}
+		state.noteLaunch(s.caller.launched)
+		change(state)
+		s.state = *state
+	})
+}
+
+// reviewLimit returns how many reviews a request has. In a session Claude Code's own limit, at which it would
+// end the turn by force, counts too. The hook's environment has it, whoever launched the session: 8 for a
+// value without a number, and none for 0 (2.1.280, 2.1.332).
+func (s *supervision) reviewLimit() int {
+	most := s.config.Supervisor.MaxIterations
+	blockCap := 8
+	// Like Claude Code, it reads the digits at the beginning.
+	_, _ = fmt.Sscanf(s.dirs.env.get(blockCapVariable), "%d", &blockCap)
+	if !s.dirs.inSession() || blockCap <= 0 {
+		return most
+	}
+	return min(blockCap, most)
+}
+
+// hasSessionsProvider reports whether the reviewer asks the API that the session does.
+func (s *supervision) hasSessionsProvider() bool {
+	reviewers := s.config.Supervisor.Provider // by hand only the state has the session's: withoutLaunch
+	return reviewers == "" || reviewers == cmp.Or(s.dirs.env.get(providerVariable), s.state.Provider)
+}
+
+// launched reports whether ccc launched the session's client supervised.
+func (s *supervision) launched() bool { return !s.caller.launched.IsZero() }
+
+// listening returns why nobody waits for a decision any more, nil while somebody does. A signal ended ccc, as the
+// cause of ctx says; or its client has gone (a killed one sends no signal); or the session was switched off, if
+// only in the queue.
+func (s *supervision) listening(ctx context.Context) error {
+	state, _ := s.session.readState() // if it can't be read, it has the last switch
+	switch {
+	case errors.Is(context.Cause(ctx), errUserEnded), s.caller.pid > 0 && isGone(s.caller.pid):
+		return errUserEnded
+	case modeOf(s.queue.switched(state), s.caller, false) == modeOff:
+		return errSwitchedOff
+	}
+	return nil
+}
+
+// patience returns how long a review may take, and the error of one that takes longer.
+func (s *supervision) patience() (timeout time.Duration, late error) {
+	seconds := s.config.Supervisor.TimeoutSeconds
+	return time.Duration(seconds) * time.Second, errors.New(say(noVerdictWithin, seconds))
+}
+
+// untilEnded returns a context that ends after timeout, with late as its cause, or when nobody listens.
+func (s *supervision) untilEnded(timeout time.Duration, late error) (context.Context, context.CancelFunc) {
+	timed, stop := context.WithTimeoutCause(context.Background(), timeout, late)
+	ctx, cancel := context.WithCancelCause(timed)
+	signals := endSignals()
+	go func() {
+		defer exitOnPanic()
+		for tick := time.NewTicker(500 * time.Millisecond); ; {
+			select {
+			case <-signals:
+				cancel(errUserEnded)
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+				if err := s.listening(ctx); err != nil {
+					cancel(err)
+				}
+			}
+		}
+	}()
+	return ctx, func() { signal.Stop(signals); cancel(nil); stop() }
+}
+
+// warnLost is warn for an error that kept something from being recorded. The first one is also shown in the
+// session.
+func (s *supervision) warnLost(during string, err error) {
+	s.lost = cmp.Or(s.lost, err)
+	s.warn(during, err)
+}
+
+// warnReview warns of what went wrong in a review without ending it.
+func (s *supervision) warnReview(err error) {
+	s.warn("review", err)
+	if errors.As(err, new(*fs.PathError)) { // its output could not be written
+		s.lost = cmp.Or(s.lost, err)
+	}
+}
+
+// append adds the entry to the timeline.
+func (s *supervision) append(e entry) {
+	e.Project = s.place.project
+	s.warnLost("writing the timeline", s.session.append(e))
+}
+
+// print writes progress to stderr.
+func (s *supervision) print(lines ...string) {
+	notice(redact(strings.Join(lines, "\n")))
+}
+
+// warn prints and logs a fault that does not change the decision. nil is no fault.
+func (s *supervision) warn(during string, err error) {
+	if err == nil {
+		return
+	}
+	fmt.Fprintf(os.Stderr, "ccc: %s: %s\n", during, printable(redact(err.Error())))
+	s.log("warning", "during", during, "error", err)
+}
+
+// log adds a line to the log.
+func (s *supervision) log(what string, pairs ...any) {
+	pairs = append([]any{"session_id", s.session.id}, pairs...)
+	if err := s.session.dir.log(what, pairs...); err != nil {
+		s.noLog.Do(func() { fmt.Fprintln(os.Stderr, "ccc: writing the log:", err) })
+	}
+}
