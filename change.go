@@ -74,8 +74,8 @@ func (p place) look() *lookout {
 	return o
 }
 
-// stage adds to the index what `git add -A` would, but for what a look leaves out. It takes two steps, so that
-// what git does not track is listed once.
+// stage adds to the index what `git add -A` would, but for what a look leaves out. It takes two steps, so
+// that what git does not track is listed once.
 func (o *lookout) stage() error {
 	add := []string{"add", "-u", "--sparse", "--ignore-errors"}
 	err := o.run("", io.Discard, slices.Concat(o.add, add, o.scope)...)
@@ -180,8 +180,8 @@ func rank(isLast bool) int {
 }
 
 // changedPaths returns the paths in which the tree or commit from differs from what o has seen, in git's
-// order. since is the begin that from is of. A path that is not part of the change gets no letter: it is still on
-// disk, but neither in HEAD nor in the begin's commit, so it has become ignored or is left out.
+// order. since is the begin that from is of. A path that is not part of the change gets no letter: it is
+// still on disk, but neither in HEAD nor in the begin's commit, so it has become ignored or is left out.
 func (o *lookout) changedPaths(from string, since begin) (paths []changedPath, err error) {
 	paths, err = o.differing(from, o.seen.Tree)
 	committed := sync.OnceValue(func() map[string]string { // and not in the look

@@ -1,8 +1,8 @@
 package main
 
-// The project's own check, .claude/check at the top of the working tree: a program that runs in a copy before
-// the reviewer is asked. If it fails, what it printed is the feedback, and no model is asked. It is the user's
-// or the team's, and may be in git; the agent can edit it, which the review request shows.
+// The project's own check, .claude/check at the top of the working tree: a program that runs in a copy
+// before the reviewer is asked. If it fails, what it printed is the feedback, and no model is asked. It is
+// the user's or the team's, and may be in git; the agent can edit it, which the review request shows.
 
 import (
 	"context"

@@ -37,9 +37,10 @@ type hookEvent struct {
 	odd  string // the first field that is of another type than expected
 }
 
-// parse reads the event. A field of another type than expected counts as absent, so that a release of Claude
-// Code that changes one does not end the reviews. Three are exceptions: an event without a name would be a
-// stop, one without agent_id the session's own, and stop_hook_active bounds the reviews if they can't be counted.
+// parse reads the event. A field of another type than expected counts as absent, so that a release of
+// Claude Code that changes one does not end the reviews. Three are exceptions: an event without a name
+// would be a stop, one without agent_id the session's own, and stop_hook_active bounds the reviews if they
+// can't be counted.
 func (e *hookEvent) parse(text []byte) error {
 	err := json.Unmarshal(text, e)
 	wrong := new(json.UnmarshalTypeError)
@@ -86,8 +87,8 @@ func readEvent(stdin io.Reader) (*hookEvent, error) {
 	return event, nil
 }
 
-// subagents returns the ids of the subagents that work for the agent. Their end wakes the session, which then stops
-// again (2.1.280, 2.1.332). The end of a shell, a monitor or a teammate may never come.
+// subagents returns the ids of the subagents that work for the agent. Their end wakes the session, which
+// then stops again (2.1.280, 2.1.332). The end of a shell, a monitor or a teammate may never come.
 func (e *hookEvent) subagents() (ids []string) {
 	for _, text := range e.BackgroundTasks {
 		var task struct{ ID, Type, Status string }
@@ -107,8 +108,8 @@ func (e *hookEvent) occasion() *occasion { return occasionOf(e.HookEventName, e.
 // moment after it has started the hook.
 const transcriptPatience = 2 * time.Second
 
-// queuePatience is how long the last prompt may take to leave the queue, if the agent has just answered it. On
-// 2.1.280 both entries were late now and then, if the turn before had ended in the same words.
+// queuePatience is how long the last prompt may take to leave the queue, if the agent has just answered it.
+// On 2.1.280 both entries were late now and then, if the turn before had ended in the same words.
 const queuePatience = 400 * time.Millisecond
 
 // conversation reads the transcript, once the agent's last words are in it, and prompt, the user's last, if

@@ -1,7 +1,7 @@
 package main
 
-// Which session a word or the directory means, among those that ccc knows, and among those of Claude Code's. The
-// newest comes first, and older ones than the one that is meant are not opened.
+// Which session a word or the directory means, among those that ccc knows, and among those of Claude
+// Code's. The newest comes first, and older ones than the one that is meant are not opened.
 
 import (
 	"bufio"
@@ -16,8 +16,8 @@ import (
 	"time"
 )
 
-// named returns the one of ids that is word, or the only one that begins with it. For none or several the error
-// is a failure with code 2 and that hint.
+// named returns the one of ids that is word, or the only one that begins with it. For none or several the
+// error is a failure with code 2 and that hint.
 func named(word string, ids []string, hint string) (string, error) {
 	var found []string
 	for _, id := range ids {
@@ -39,8 +39,8 @@ func named(word string, ids []string, hint string) (string, error) {
 }
 
 // sessionsMeant returns the session that the operand names, else those of the current directory's project,
-// newest first: at most so many, or all for -1. It leaves out those in seen, and adds to seen each session that
-// has told its project.
+// newest first: at most so many, or all for -1. It leaves out those in seen, and adds to seen each session
+// that has told its project.
 func (d dirs) sessionsMeant(operands []string, seen map[string]bool, most int) (meant []string, err error) {
 	ids, err := d.state.sessions()
 	if err == nil && len(operands) > 0 {
@@ -116,9 +116,9 @@ func storedSessions(dir string) (sessions []storedSession) {
 }
 
 // storedSessionOf returns the session of Claude Code's that word names, of whichever project, with its
-// conversation. If a session was copied, the transcript that was written last counts. For "" it is the one that
-// was written last in this working tree, else in this project or in a directory above this one. A session
-// without a request does not count.
+// conversation. If a session was copied, the transcript that was written last counts. For "" it is the one
+// that was written last in this working tree, else in this project or in a directory above this one. A
+// session without a request does not count.
 func storedSessionOf(word string, d dirs) (session storedSession, talk conversation, err error) {
 	all := storedSessions(d.claude)
 	which := "of this project (" + d.here + ")"
@@ -127,7 +127,8 @@ func storedSessionOf(word string, d dirs) (session storedSession, talk conversat
 		for i, s := range all {
 			ids[i] = s.id
 		}
-		hint := "without SESSION it is the newest here; all are in:\nls -t " + shellQuote(d.claude) + "/projects/*"
+		hint := "without SESSION it is the newest here; all are in:\n" +
+			"ls -t " + shellQuote(d.claude) + "/projects/*"
 		if which, err = named(word, ids, hint); err != nil {
 			return session, talk, err
 		}

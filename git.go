@@ -22,8 +22,8 @@ import (
 	"time"
 )
 
-// A tree is where work lies: a git working tree, or outside git a directory, which has no repository. Its paths
-// have no links, so trees are compared with ==. Only treeOf makes one.
+// A tree is where work lies: a git working tree, or outside git a directory, which has no repository. Its
+// paths have no links, so trees are compared with ==. Only treeOf makes one.
 type tree struct {
 	Top        string `json:"worktree,omitempty"`   // its path
 	Repository string `json:"repository,omitempty"` // the git directory that all its working trees share
@@ -125,8 +125,8 @@ func alternate(dir string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(dir) + `"`
 }
 
-// copyIndex copies the index of a working tree, if it has one, with its time: by that git finds the files that may
-// have changed since and kept their size.
+// copyIndex copies the index of a working tree, if it has one, with its time: by that git finds the files
+// that may have changed since and kept their size.
 func copyIndex(from, to string) error {
 	info, err := os.Stat(from)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -159,8 +159,8 @@ func (g gitRunner) lines(args ...string) ([]string, error) {
 	return strings.FieldsFunc(out.String(), func(r rune) bool { return r == '\n' }), err
 }
 
-// run runs git in the working tree with that on stdin. The error has git's complaint, on one line, and how git
-// ended, or why git could not be run to its end.
+// run runs git in the working tree with that on stdin. The error has git's complaint, on one line, and how
+// git ended, or why git could not be run to its end.
 func (g gitRunner) run(stdin string, out io.Writer, args ...string) error {
 	cmd := exec.CommandContext(g.ctx, "git", slices.Concat(gitFlags, args)...)
 	cmd.Dir = g.tree.Top
@@ -234,8 +234,8 @@ func byName(paths []changedPath) map[string]string {
 	return contents
 }
 
-// hasAll reports whether HEAD has all commits that the branch, or the stash, got since. A ref that is not there got
-// none.
+// hasAll reports whether HEAD has all commits that the branch, or the stash, got since. A ref that is not
+// there got none.
 func (g gitRunner) hasAll(ref string, since time.Time) bool {
 	if ref == "" || since.IsZero() {
 		return true
@@ -249,8 +249,8 @@ func (g gitRunner) isOnBranch(contents map[string]string, since time.Time) bool 
 	if len(contents) == 0 || since.IsZero() {
 		return false
 	}
-	got, _ := g.lines("log", maxAge(since), "--all", "--not", "HEAD", "-m", "--raw", "--no-abbrev", "--format=",
-		"--no-show-signature")
+	got, _ := g.lines("log", maxAge(since), "--all", "--not", "HEAD", "-m", "--raw", "--no-abbrev",
+		"--format=", "--no-show-signature")
 	return slices.ContainsFunc(got, func(line string) bool {
 		fields := strings.Fields(line) // two modes, two ids, a letter and the path
 		return hasValue(contents, fields[1]+fields[3])

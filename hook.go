@@ -173,8 +173,8 @@ func (h *hook) stop(on *occasion) any {
 	return r.decide(h.dirs.inSession())
 }
 
-// due returns what is to be judged of the event. If no review is due, told is the message for the user, nil for
-// none.
+// due returns what is to be judged of the event. If no review is due, told is the message for the user, nil
+// for none.
 func (h *hook) due(ctx context.Context, on *occasion) (of subject, told any, isDue bool) {
 	isObservedQuestion := func() bool { return on.isQuestion && h.mode() == modeObserve }
 	if isObservedQuestion() { // it would only wait for its review
@@ -205,9 +205,9 @@ func (h *hook) due(ctx context.Context, on *occasion) (of subject, told any, isD
 }
 
 // putsOff reports whether a stop is not to be reviewed yet, and records that. Subagents of an interactive
-// session still work, and their end wakes it. If the same ones worked at the last such stop, one may hang. That
-// holds only if since then neither a review nor a word of Claude Code's own has come: a subagent that is resumed
-// has the same id (2.1.280, 2.1.332).
+// session still work, and their end wakes it. If the same ones worked at the last such stop, one may hang.
+// That holds only if since then neither a review nor a word of Claude Code's own has come: a subagent that
+// is resumed has the same id (2.1.280, 2.1.332).
 func (h *hook) putsOff() bool {
 	ids := h.event.subagents()
 	isInteractive := h.dirs.env.get(entrypointVariable) == "cli"
@@ -226,9 +226,10 @@ func (h *hook) notePutOff(ids []string) {
 	h.warnLost("noting which subagents work", err)
 }
 
-// hasWorked reports whether a stop is to be reviewed. It always is, but with `review: "work"` only if the last
-// review did not approve, or the agent has called a tool since that began, or there is a change. A transcript
-// that can't be read, or is not complete, may hold a call. If the change is not known, the calls alone count.
+// hasWorked reports whether a stop is to be reviewed. It always is, but with `review: "work"` only if the
+// last review did not approve, or the agent has called a tool since that began, or there is a change. A
+// transcript that can't be read, or is not complete, may hold a call. If the change is not known, the calls
+// alone count.
 func (h *hook) hasWorked(ctx context.Context, of *subject) bool {
 	last := h.past.lastStop()
 	since := last.Begun
@@ -361,10 +362,10 @@ func (h *hook) introduce() any {
 	return systemMessage(strings.TrimSpace(text + say(introducedLog) + "\n" + h.config.englishOffer(h.dirs)))
 }
 
-// recordPrompt records a prompt of the user's. A /loop may submit it for them, and an image has no words. The
-// reviews are counted anew from here, and if no change is open, one begins. It is answered if the user does not
-// know yet that nobody has judged the last stop: its review was cancelled, or it waited for subagents. If ccc was
-// killed in a review, the end of that is recorded now.
+// recordPrompt records a prompt of the user's. A /loop may submit it for them, and an image has no words.
+// The reviews are counted anew from here, and if no change is open, one begins. It is answered if the user
+// does not know yet that nobody has judged the last stop: its review was cancelled, or it waited for
+// subagents. If ccc was killed in a review, the end of that is recorded now.
 func (h *hook) recordPrompt(text string) any {
 	if text != "" && !isUsersOwn(text) {
 		if h.state.PutOffFor != nil {
@@ -442,9 +443,9 @@ func (r review) decide(inSession bool) any {
 	return answer
 }
 
-// message is what the user reads of a review that ended so: that it failed, that the limit is reached, or what
-// the verdict rests on. A question that was sent back comes with its answer, since the client shows neither the
-// question nor whose words the agent gets.
+// message is what the user reads of a review that ended so: that it failed, that the limit is reached, or
+// what the verdict rests on. A question that was sent back comes with its answer, since the client shows
+// neither the question nor whose words the agent gets.
 func (r review) message() string {
 	on := r.occasion()
 	switch {

@@ -1,7 +1,7 @@
 package main
 
-// When a session is reviewed. What is particular to an occasion is in its row. A new occasion is a row and its
-// texts.
+// When a session is reviewed. What is particular to an occasion is in its row. A new occasion is a row and
+// its texts.
 
 import (
 	"encoding/json"

@@ -23,9 +23,9 @@ const supervisorPromptLimit = 100 << 10
 // builtinSource is the source of the built-in prompt.
 const builtinSource = "built-in"
 
-// supervisorPrompt returns the first supervisor prompt that exists, is not blank and not the built-in one: the
-// project's, then the one in ccc's directory; else the built-in one. source is its path, or builtinSource. A prompt
-// that is too large or no text is an error.
+// supervisorPrompt returns the first supervisor prompt that exists, is not blank and not the built-in one:
+// the project's, then the one in ccc's directory; else the built-in one. source is its path, or
+// builtinSource. A prompt that is too large or no text is an error.
 func supervisorPrompt(project, cccDir string) (source, text string, err error) {
 	for _, dir := range []string{project, cccDir} {
 		path := filepath.Join(dir, promptName)
@@ -236,8 +236,8 @@ printf "30\n31\n" | awk -f "$dir/sum.awk"
 python3 "$dir/probe.py" && printf "it\047s fine\n"'`
 }
 
-// compareExample returns a command that runs tests with the change and without it, as at base. It ends if the change
-// can't be taken away: tests that ran on with the change would pass for tests without.
+// compareExample returns a command that runs tests with the change and without it, as at base. It ends if
+// the change can't be taken away: tests that ran on with the change would pass for tests without.
 func compareExample(tryCommand, base string) string {
 	return tryCommand + " 'make test; git stash -q -u && git restore -q -SWs " + base + " :/ && make test'"
 }

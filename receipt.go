@@ -51,8 +51,8 @@ func (e entry) redacted() entry {
 
 // redacted returns the review and what its reviewer did with secrets redacted, for a view.
 func (r review) redacted() review {
-	quotes := []*string{&r.NoCopy, &r.Rule, &r.Seen.Unseen, &r.Request, &r.LastMessage, &r.Question, &r.Feedback,
-		&r.Error, &r.Awaited}
+	quotes := []*string{&r.NoCopy, &r.Rule, &r.Seen.Unseen, &r.Request, &r.LastMessage, &r.Question,
+		&r.Feedback, &r.Error, &r.Awaited}
 	for _, quoted := range quotes {
 		*quoted = redact(*quoted)
 	}

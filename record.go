@@ -48,8 +48,8 @@ func (p place) record() (r treeRecord, err error) {
 	return r, err
 }
 
-// changeRecord changes the record under its lock. A torn one is kept as .bad; changeRecord then still returns the error.
-// Nothing is written over one that can't be read. What was put there retention ago goes.
+// changeRecord changes the record under its lock. A torn one is kept as .bad; changeRecord then still
+// returns the error. Nothing is written over one that can't be read. What was put there retention ago goes.
 func (p place) changeRecord(change func(*treeRecord)) error {
 	unlock, err := lockFile(p.file(".lock"))
 	if err != nil {
@@ -77,9 +77,9 @@ func (p place) moveBegin(s sessionFiles, b begin, change func(*treeRecord)) erro
 	return errors.Join(s.setBegin(p.key, sessionBegin{b, p.Top}), p.changeRecord(change))
 }
 
-// put opens a change. It replaces the session's open changes of the same branch that began no earlier, and its
-// prompts from idle on, since which the agent has done nothing; their mark and seen are kept. What a stop has
-// left and, by open, is not all here, stays beside the new one.
+// put opens a change. It replaces the session's open changes of the same branch that began no earlier, and
+// its prompts from idle on, since which the agent has done nothing; their mark and seen are kept. What a
+// stop has left and, by open, is not all here, stays beside the new one.
 func (r *treeRecord) put(next *openBegin, idle time.Time, open map[string]bool) {
 	next.Put = now()
 	r.Open = slices.DeleteFunc(r.Open, func(o *openBegin) bool {
@@ -102,12 +102,12 @@ func (o *openBegin) isOfPrompt() bool { return o.Seen.Tree == "" && o.Mark == ""
 
 // holds reports whether something of an open change is in the tree that o has seen, and whether all of it is.
 //
-// What its last stop left is known by content: a path that it changed is as it was left, if only under another
-// name; or it is neither as at the begin, nor as in a commit from before it, nor as in the tree that was
-// approved last. What the agent did after that stop, or without any, is known by branch alone: it is here if
-// HEAD has all of the branch. All is here if each path is as it was left; or if some of it is here, HEAD has all
-// of the branch, no other branch has the rest, and nothing was stashed. A prompt after which the agent has done
-// nothing changes nothing.
+// What its last stop left is known by content: a path that it changed is as it was left, if only under
+// another name; or it is neither as at the begin, nor as in a commit from before it, nor as in the tree
+// that was approved last. What the agent did after that stop, or without any, is known by branch alone: it
+// is here if HEAD has all of the branch. All is here if each path is as it was left; or if some of it is
+// here, HEAD has all of the branch, no other branch has the rest, and nothing was stashed. A prompt after
+// which the agent has done nothing changes nothing.
 func (o *lookout) holds(b *openBegin, approved string) (isHere, isAll bool) {
 	hasActed := hasActedSince(b.Transcript, cmp.Or(b.Seen, b.begin).Time)
 	if b.isOfPrompt() && !hasActed {
@@ -190,8 +190,8 @@ func (p place) ownBegin(state sessionState, transcript string, first time.Time) 
 	return b
 }
 
-// takeChange returns the change of the session here: since its begin, or an older one that is open. For a review
-// by hand it also has what the user did since the last approval.
+// takeChange returns the change of the session here: since its begin, or an older one that is open. For a
+// review by hand it also has what the user did since the last approval.
 func (p place) takeChange(ctx context.Context, s sessionFiles, transcript string, on *occasion) judgedChange {
 	c := judgedChange{byHand: on.isByHand}
 	c.tree = p.tree
@@ -282,11 +282,11 @@ func (p place) settle(s sessionFiles, r review, transcript string) error {
 	return p.moveBegin(s, next.begin, put)
 }
 
-// approve records an approval that had a look. Two kinds of open changes begin with the look from now on, since an
-// agent may still be at work: those of which the look had everything, and those that the session has opened after
-// it. What another session's stop has left since keeps its mark. A change that was not all here stays, as its last
-// stop left it. If the approval ends the request, the session's begin also moves in each other working tree that
-// is still as it was there.
+// approve records an approval that had a look. Two kinds of open changes begin with the look from now on,
+// since an agent may still be at work: those of which the look had everything, and those that the session
+// has opened after it. What another session's stop has left since keeps its mark. A change that was not all
+// here stays, as its last stop left it. If the approval ends the request, the session's begin also moves in
+// each other working tree that is still as it was there.
 func (p place) approve(s sessionFiles, r review) error {
 	seen := r.Seen.begin
 	if seen.Tree == "" {

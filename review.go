@@ -1,8 +1,8 @@
 package main
 
 // One review of a session, of a stop, of a question or by hand: begin, call, end. It has a line in the
-// timeline when it begins and another when it ends. If ccc was killed in the review of a stop, the next prompt
-// writes the second. What goes wrong ends as a review that failed.
+// timeline when it begins and another when it ends. If ccc was killed in the review of a stop, the next
+// prompt writes the second. What goes wrong ends as a review that failed.
 
 import (
 	"cmp"
@@ -125,7 +125,8 @@ func (s *supervision) isSentBackByCheck(ctx context.Context, r *review, of *subj
 	return false
 }
 
-// call returns the call of the reviewer, and with it who is asked. An error means that no reviewer can be asked.
+// call returns the call of the reviewer, and with it who is asked. An error means that no reviewer can be
+// asked.
 func (s *supervision) call(ctx context.Context, r review, of subject) (*reviewerCall, reviewerFacts, error) {
 	c, who, err := s.chooseReviewer(r.occasion(), of)
 	if err != nil {
@@ -152,7 +153,9 @@ func (s *supervision) call(ctx context.Context, r review, of subject) (*reviewer
 
 // chooseReviewer returns the call with all that is known without a copy and a request: the instructions, the
 // program, its settings, its environment, and the model.
-func (s *supervision) chooseReviewer(on *occasion, of subject) (c *reviewerCall, who reviewerFacts, err error) {
+func (s *supervision) chooseReviewer(on *occasion, of subject) (
+	c *reviewerCall, who reviewerFacts, err error,
+) {
 	source, prompt, err := supervisorPrompt(s.place.project, s.dirs.ccc)
 	if err != nil {
 		return nil, who, err
@@ -180,7 +183,8 @@ func (s *supervision) chooseReviewer(on *occasion, of subject) (c *reviewerCall,
 		return nil, who, err
 	}
 	c = &reviewerCall{claude: claude, session: s.session.id, dir: s.place.root, addDirs: s.readable(of.dirs),
-		prompt: prompt, env: env, given: given, config: s.config.Supervisor, output: io.Discard, warn: s.warnReview}
+		prompt: prompt, env: env, given: given, config: s.config.Supervisor,
+		output: io.Discard, warn: s.warnReview}
 	if !on.isByHand && c.config.MaxBudgetUSD > 0 {
 		c.config.MaxBudgetUSD = s.past.budgetLeft(c.config.MaxBudgetUSD)
 	}
@@ -188,7 +192,8 @@ func (s *supervision) chooseReviewer(on *occasion, of subject) (c *reviewerCall,
 		c.config.Model = cmp.Or(c.config.Model, of.model)
 		c.betas = strings.Fields(s.dirs.env.get(betasVariable))
 	}
-	c.shares = sharesCache(s.config.Supervisor.Model, of.conversation, s.past, s.launched() && ofSession, s.dirs.env)
+	isCached := s.launched() && ofSession
+	c.shares = sharesCache(s.config.Supervisor.Model, of.conversation, s.past, isCached, s.dirs.env)
 	who.Model = cmp.Or(c.config.Model, lookupEnv(env, "ANTHROPIC_MODEL"))
 	if !ofSession || of.model != "" && who.Model != of.model {
 		who.Judge = strings.TrimSpace(who.Provider + " " + who.Model)
@@ -196,9 +201,11 @@ func (s *supervision) chooseReviewer(on *occasion, of subject) (c *reviewerCall,
 	return c, who, nil
 }
 
-// offerCopies tries whether copies can be made for the reviewer, and lets it run commands there, by the name of
-// the review for which they run. The error is why nobody waits for it any more.
-func (s *supervision) offerCopies(ctx context.Context, c *reviewerCall, runs string) (offer copyOffer, err error) {
+// offerCopies tries whether copies can be made for the reviewer, and lets it run commands there, by the
+// name of the review for which they run. The error is why nobody waits for it any more.
+func (s *supervision) offerCopies(ctx context.Context, c *reviewerCall, runs string) (
+	offer copyOffer, err error,
+) {
 	offer.homeIsReadOnly, offer.foreign, err = tryProbe(ctx, c.dir, c.env)
 	if ended := context.Cause(ctx); ended != nil { // which is no reason why there is no copy, or no look
 		return offer, ended
@@ -393,8 +400,8 @@ func (s *supervision) takeWords(r *review) error {
 	return nil
 }
 
-// environment returns the reviewer's environment. The error says what overrides the provider: the settings files
-// may have changed since the launch, which checks them too.
+// environment returns the reviewer's environment. The error says what overrides the provider: the settings
+// files may have changed since the launch, which checks them too.
 func (s *supervision) environment() ([]string, error) {
 	env := []string(s.dirs.env)
 	if !s.launched() { // the variables of a launch are another session's

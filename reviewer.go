@@ -87,8 +87,8 @@ var (
 	modelNotFound = lazyRegexp(`issue with the selected model|model.*not[_ ]found|not_found_error.*model`)
 )
 
-// causeOf returns the cause of an error of a reviewer in dir, "" if another review may succeed. The words are Claude
-// Code's (2.1.280, 2.1.332).
+// causeOf returns the cause of an error of a reviewer in dir, "" if another review may succeed. The words
+// are Claude Code's (2.1.280, 2.1.332).
 func causeOf(err error, dir string) cause {
 	said := strings.ToLower(err.Error())
 	_, missing := os.Stat(dir)
@@ -105,8 +105,8 @@ func causeOf(err error, dir string) cause {
 	return ""
 }
 
-// askedTools have side effects. An ask rule refuses them, since nobody answers in a review, but keeps them in the
-// list of tools: a changed list would miss the prompt cache.
+// askedTools have side effects. An ask rule refuses them, since nobody answers in a review, but keeps them
+// in the list of tools: a changed list would miss the prompt cache.
 var askedTools = []string{"CronCreate", "CronDelete", "EnterWorktree", "ExitWorktree", "Monitor",
 	"ScheduleWakeup", "SendMessage", "Workflow"}
 
@@ -137,13 +137,13 @@ func reviewerSettings(given map[string]any, command string, closed []string, wit
 	return string(encodeJSON(merged(given, map[string]any{
 		"disableAllHooks": true,
 		"permissions": map[string]any{"deny": denied, "ask": asked,
-			"disableBypassPermissionsMode": "disable"}, // which a wrapper of claude may add (2.1.280, 2.1.332)
+			"disableBypassPermissionsMode": "disable"}, // a wrapper of claude may add it (2.1.280, 2.1.332)
 		"sandbox": sandbox,
 	})))
 }
 
-// merged returns two JSON values as one: an object has the members of both, a list the items of both. Of all else
-// the second counts.
+// merged returns two JSON values as one: an object has the members of both, a list the items of both. Of
+// all else the second counts.
 func merged(first, second any) any {
 	switch second := second.(type) {
 	case map[string]any:
@@ -167,8 +167,8 @@ func merged(first, second any) any {
 	return second
 }
 
-// givenSettings reads what a session's --settings, a path or JSON, has for its reviewer. A reviewer with a provider
-// of its own gets nothing that names an API, a key or a model.
+// givenSettings reads what a session's --settings, a path or JSON, has for its reviewer. A reviewer with a
+// provider of its own gets nothing that names an API, a key or a model.
 func givenSettings(value string, hasOwnProvider bool) (given map[string]any, err error) {
 	if value == "" {
 		return nil, nil
@@ -227,12 +227,12 @@ func (c *reviewerCall) flags() (flags [][]string) {
 	return flags
 }
 
-// reviewersPermissions is the reviewer's permission mode: what no rule allows is refused. In Claude Code's own
-// mode the same is refused, since nobody can be asked. 2.1.280 takes that one if scrubVariable is set.
+// reviewersPermissions is the reviewer's permission mode: what no rule allows is refused. In Claude Code's
+// own mode the same is refused, since nobody can be asked. 2.1.280 takes that one if scrubVariable is set.
 const reviewersPermissions, ownPermissions = "dontAsk", "default"
 
-// asked is the call as it is kept: a comment with the source of the instructions and with the flags, in which the
-// source takes the place of the text; after that the request as the reviewer gets it.
+// asked is the call as it is kept: a comment with the source of the instructions and with the flags, in
+// which the source takes the place of the text; after that the request as the reviewer gets it.
 func (c *reviewerCall) asked(source string) string {
 	flags := slices.Concat(c.flags()...)
 	if at := slices.Index(flags, c.prompt); at >= 0 {
@@ -246,9 +246,9 @@ func (c *reviewerCall) asked(source string) string {
 // 2.1.332), and a sentence.
 var noReason = lazyRegexp(`(?m)^(\[claude-code:|.*doesn't recognize the model).*$`)
 
-// start runs the reviewer. It returns when the reviewer has ended, a moment after its verdict, or when ctx ends, and
-// nothing of it runs any more. stderr is the end of what the reviewer wrote there, on one line, without what
-// explains no failure.
+// start runs the reviewer. It returns when the reviewer has ended, a moment after its verdict, or when ctx
+// ends, and nothing of it runs any more. stderr is the end of what the reviewer wrote there, on one line,
+// without what explains no failure.
 func (c *reviewerCall) start(ctx context.Context, note func(step)) (
 	stream *reviewStream, stderr string, err error,
 ) {
@@ -286,7 +286,8 @@ func (c *reviewerCall) start(ctx context.Context, note func(step)) (
 	return stream, oneLine(noReason().ReplaceAllString(complaints.end(), "")), err
 }
 
-// tellsCost is the first version of Claude Code that tells what a review alone has cost (2.1.332; not 2.1.280).
+// tellsCost is the first version of Claude Code that tells what a review alone has cost (2.1.332; not
+// 2.1.280).
 const tellsCost = "2.1.329"
 
 // budgetFails reports whether there is a budget of a request, and does not hold: Claude Code tells no cost,
@@ -446,10 +447,10 @@ func (s *reviewStream) read(line []byte) {
 	}
 }
 
-// takeResult takes the result of a turn. There are several if the reviewer has started something in the background:
-// Claude Code wakes it when that ends. After a subagent, the results of all turns come at its end; after a command,
-// each comes at once (2.1.280, 2.1.332). So a reviewer that has only spoken may be waiting for what it has started,
-// and one that has given its verdict takes nothing back with words.
+// takeResult takes the result of a turn. There are several if the reviewer has started something in the
+// background: Claude Code wakes it when that ends. After a subagent, the results of all turns come at its
+// end; after a command, each comes at once (2.1.280, 2.1.332). So a reviewer that has only spoken may be
+// waiting for what it has started, and one that has given its verdict takes nothing back with words.
 func (s *reviewStream) takeResult(result *resultLine) {
 	for _, denial := range result.costs.Denials {
 		s.refuse(denial.Call)
@@ -557,9 +558,9 @@ func doing(call string) string {
 // cacheLeast is the size of the agent's last request, in tokens, from which on its prompt cache pays.
 const cacheLeast = 40_000
 
-// sharesCache reports whether the reviewer is asked with the agent's prompt cache. It is if ccc launched the
-// session and the reviewer has its provider, a key pays (cacheEnv), the conversation is long enough, model is the
-// agent's or "", and no earlier review of the session missed the cache or gave no verdict.
+// sharesCache reports whether the reviewer is asked with the agent's prompt cache. It is if ccc launched
+// the session and the reviewer has its provider, a key pays (cacheEnv), the conversation is long enough,
+// model is the agent's or "", and no earlier review of the session missed the cache or gave no verdict.
 func sharesCache(model string, talk conversation, past *history, launched bool, env environ) bool {
 	hasAgentsModel := model == "" || model == talk.model
 	hasFailed := func(r review) bool { return r.CacheMissed || r.NoVerdict }

@@ -1,9 +1,9 @@
 package main
 
-// What ccc remembers of a session, and whose it is. The state is changed only under the lock. A corrupt file is
-// kept beside it, and the session starts anew. A session is the user's if ccc launched its client, and a
-// helper's if the agent's tools started it. Claude Code (2.1.280, 2.1.332) names its own process to its hooks
-// and tools in CLAUDE_PID.
+// What ccc remembers of a session, and whose it is. The state is changed only under the lock. A corrupt
+// file is kept beside it, and the session starts anew. A session is the user's if ccc launched its client,
+// and a helper's if the agent's tools started it. Claude Code (2.1.280, 2.1.332) names its own process to
+// its hooks and tools in CLAUDE_PID.
 
 import (
 	"bytes"
@@ -80,8 +80,9 @@ func (m *mode) UnmarshalJSON(text []byte) error {
 
 var errCorrupt = errors.New("the file is corrupt")
 
-// readState returns the state of the session. If there is none, it returns a fresh state. On an error it returns a
-// fresh state with the timeline's last switch. The error is errCorrupt for a file that makes no sense.
+// readState returns the state of the session. If there is none, it returns a fresh state. On an error it
+// returns a fresh state with the timeline's last switch. The error is errCorrupt for a file that makes no
+// sense.
 func (s sessionFiles) readState() (sessionState, error) {
 	fresh := sessionState{SessionID: s.id, CreatedAt: now()}
 	text, err := os.ReadFile(s.stateFile())
@@ -142,8 +143,8 @@ func (s *sessionState) noteLaunch(at time.Time) {
 	}
 }
 
-// isBefore reports whether the last switch was made before a launch at that time, zero for none. A switch that is
-// dated in the future counts as earlier: a clock was wrong.
+// isBefore reports whether the last switch was made before a launch at that time, zero for none. A switch
+// that is dated in the future counts as earlier: a clock was wrong.
 func (s *sessionState) isBefore(launched time.Time) bool {
 	isWrong := !launched.IsZero() && s.SwitchedAt.After(launched) && s.SwitchedAt.After(time.Now())
 	return launched.After(s.SwitchedAt) || isWrong
@@ -229,8 +230,8 @@ func (d stateDir) claim(token string, process, pid int) (client int, err error) 
 }
 
 // modeOf returns the mode of a session with that state in a client of c. observe is supervisor.observe of
-// ccc.json. The later of its launch and its switches counts. If there is neither, CCC_SUPERVISOR counts, unless
-// it is of another client's launch. A hook by hand is supervised unless that says otherwise.
+// ccc.json. The later of its launch and its switches counts. If there is neither, CCC_SUPERVISOR counts,
+// unless it is of another client's launch. A hook by hand is supervised unless that says otherwise.
 func modeOf(state sessionState, c caller, observe bool) mode {
 	isOn := state.isBefore(c.launched)
 	present := state.Enabled
@@ -283,9 +284,10 @@ func (s sessionFiles) readPast(state sessionState) (*history, error) {
 	return past, err
 }
 
-// movedFrom returns the session that became the one with that id and transcript when Claude Code moved it to the
-// background, or forked it there, if ccc knows it. The end of the old transcript has the id of the new session,
-// and a fork's job names its parent (2.1.280, 2.1.332). The new transcript is not there before the first stop.
+// movedFrom returns the session that became the one with that id and transcript when Claude Code moved it
+// to the background, or forked it there, if ccc knows it. The end of the old transcript has the id of the
+// new session, and a fork's job names its parent (2.1.280, 2.1.332). The new transcript is not there before
+// the first stop.
 func (d dirs) movedFrom(session, transcript string) (before sessionFiles, isForked, isKnown bool) {
 	ids, _ := d.state.sessions()
 	text, _ := os.ReadFile(filepath.Join(d.env.get(jobVariable), "state.json"))

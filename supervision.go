@@ -72,9 +72,9 @@ func (s *supervision) hasSessionsProvider() bool {
 // launched reports whether ccc launched the session's client supervised.
 func (s *supervision) launched() bool { return !s.caller.launched.IsZero() }
 
-// listening returns why nobody waits for a decision any more, nil while somebody does. A signal ended ccc, as the
-// cause of ctx says; or its client has gone (a killed one sends no signal); or the session was switched off, if
-// only in the queue.
+// listening returns why nobody waits for a decision any more, nil while somebody does. A signal ended ccc,
+// as the cause of ctx says; or its client has gone (a killed one sends no signal); or the session was
+// switched off, if only in the queue.
 func (s *supervision) listening(ctx context.Context) error {
 	state, _ := s.session.readState() // if it can't be read, it has the last switch
 	switch {

@@ -89,7 +89,7 @@ type reviewerFacts struct {
 	Judge        string `json:"judge,omitempty"`         // its provider and model, if not the session's
 	Way          string `json:"way,omitempty"`           // with the agent's "cache", or its "own" prompt
 	NoCopy       string `json:"no_copy,omitempty"`       // why no copy could be made
-	Rule         string `json:"rule,omitempty"`          // of the user's: it kept the reviewer from running anything
+	Rule         string `json:"rule,omitempty"`          // of the user's: with it the reviewer runs nothing
 }
 
 // changeFacts are what the review saw of the working tree, and of the change in it.
@@ -138,7 +138,7 @@ type outcome struct {
 	NoVerdict       bool    `json:"no_verdict,omitempty"`       // the reviewer gave only words: the feedback
 	Withheld        bool    `json:"withheld,omitempty"`         // but not fit ones: the feedback is ccc's
 	Error           string  `json:"error,omitempty"`            // why no verdict; of limit: the budget
-	Cause           cause   `json:"cause,omitempty"`            // the kind of that, if it is one of those above
+	Cause           cause   `json:"cause,omitempty"`            // the kind of that, if one of those above
 	DurationSeconds float64 `json:"duration_seconds,omitempty"` // of the reviewer's process
 	CostUSD         float64 `json:"cost_usd,omitempty"`         // of this review alone
 	Tokens          *tokens `json:"tokens,omitempty"`           // as the API counts them
@@ -251,8 +251,8 @@ func (s sessionFiles) readHistory() (*history, error) {
 	return h, h.read()
 }
 
-// goOn has the history go on with that of the next session, which took this one over at that time. Reviews that
-// had no end, or began later, are no part of it.
+// goOn has the history go on with that of the next session, which took this one over at that time. Reviews
+// that had no end, or began later, are no part of it.
 func (h *history) goOn(next sessionFiles, began time.Time) error {
 	h.Reviews = slices.DeleteFunc(h.Reviews, func(r review) bool {
 		return r.Ended.IsZero() || r.Begun.After(began)
@@ -298,8 +298,8 @@ func (h *history) read() error {
 	return err
 }
 
-// endingTime, in seconds, is how long after its deadline a review may still be ending: termGrace, killPatience
-// and pipePatience.
+// endingTime, in seconds, is how long after its deadline a review may still be ending: termGrace,
+// killPatience and pipePatience.
 const endingTime = 5
 
 // isAbandoned reports whether the review has no end, and does not run any more.
@@ -398,8 +398,8 @@ func (h *history) newestPrompt() (newest string) {
 	return newest
 }
 
-// newestRequest returns the user's newest request: a prompt, or if no hook has recorded one, what the last review
-// was given.
+// newestRequest returns the user's newest request: a prompt, or if no hook has recorded one, what the last
+// review was given.
 func (h *history) newestRequest() string {
 	newest := h.newestPrompt()
 	for i := len(h.Reviews) - 1; i >= 0 && newest == ""; i-- {
@@ -442,8 +442,8 @@ func (h *history) lastStop() (last review) {
 	return last
 }
 
-// refusal returns the last review that sent the agent back, unless work was approved after it; an empty one if
-// there is none. An observed one, which the agent has not seen, outlasts a prompt.
+// refusal returns the last review that sent the agent back, unless work was approved after it; an empty one
+// if there is none. An observed one, which the agent has not seen, outlasts a prompt.
 func (h *history) refusal() (last review) {
 	for _, r := range h.Reviews {
 		switch isRefusal := r.Verdict == verdictBlock && !r.occasion().isByHand; {

@@ -1,11 +1,11 @@
 package main
 
-// What ccc reads of a transcript: the user's words, in the order in which Claude Code wrote them (from 2.1.280 on
-// its entries say whose words they hold), and a few facts of the agent.
+// What ccc reads of a transcript: the user's words, in the order in which Claude Code wrote them (from
+// 2.1.280 on its entries say whose words they hold), and a few facts of the agent.
 //
-// A prompt, with all that came after it, was taken back if a later entry of the user's, or the boundary of a
-// compaction, follows the same entry: by Esc before an answer, by /rewind, or by a summary from there on. What
-// waits in Claude Code's queue is no entry yet.
+// A prompt, with all that came after it, was taken back if a later entry of the user's, or the boundary of
+// a compaction, follows the same entry: by Esc before an answer, by /rewind, or by a summary from there on.
+// What waits in Claude Code's queue is no entry yet.
 
 import (
 	"bytes"
@@ -80,10 +80,10 @@ func (c *conversation) newest() (newest userRequest) {
 	return newest
 }
 
-// noteReviews notes in the requests what their reviews came to, and leaves out those that an end before the last
-// one has ended. An end is an approval of a stop, or by hand, after which nothing was to wake the agent. It ends
-// what is older than the begin of its review. Any other approval only sets the request aside; a later refusal
-// reopens it.
+// noteReviews notes in the requests what their reviews came to, and leaves out those that an end before the
+// last one has ended. An end is an approval of a stop, or by hand, after which nothing was to wake the
+// agent. It ends what is older than the begin of its review. Any other approval only sets the request
+// aside; a later refusal reopens it.
 func (c *conversation) noteReviews(past *history) {
 	first := 0 // the first request that the last end has ended
 	ended := 0 // the first that is open
@@ -218,7 +218,7 @@ func (c *conversation) line(line []byte) {
 		for i := range c.queue {
 			c.queue[i].takenBack = true
 		}
-	case e.Operation == "dequeue", e.Operation == "remove": // an entry follows; a dequeue, without words, takes the first
+	case e.Operation == "dequeue", e.Operation == "remove": // an entry follows; a dequeue takes the first
 		isIt := func(q queued) bool {
 			return !q.takenBack && (e.Operation == "dequeue" || q.words == string(e.Queued))
 		}
@@ -267,9 +267,9 @@ func commandIn(text string) string {
 	return strings.TrimSpace(between("command-name") + " " + between("command-args"))
 }
 
-// addTyped adds what the user typed, if it is for the agent. Of the client's own commands only /goal and /plan are;
-// they have neither origin nor source. A plan that the user approved with "clear context" begins a conversation,
-// without a prompt (2.1.280, 2.1.332).
+// addTyped adds what the user typed, if it is for the agent. Of the client's own commands only /goal and
+// /plan are; they have neither origin nor source. A plan that the user approved with "clear context" begins
+// a conversation, without a prompt (2.1.280, 2.1.332).
 func (c *conversation) addTyped(e transcriptEntry, text string) {
 	dir, isAddDir := strings.CutPrefix(text, "/add-dir ")
 	switch {
@@ -279,7 +279,8 @@ func (c *conversation) addTyped(e transcriptEntry, text string) {
 			dir = filepath.Join(home, rest)
 		}
 		c.dirs = append(c.dirs, absoluteIn(e.Cwd, dir))
-	case e.isHuman(), e.PlanContent != "", strings.HasPrefix(text, "/goal "), strings.HasPrefix(text, "/plan "):
+	case e.isHuman(), e.PlanContent != "",
+		strings.HasPrefix(text, "/goal "), strings.HasPrefix(text, "/plan "):
 		c.wordsOnly = true
 		c.addPrompt(e, text)
 	}
@@ -317,7 +318,8 @@ func (c *conversation) addPrompt(e transcriptEntry, text string) {
 	}
 }
 
-// takeBack drops the prompt that follows the same entry as e, and all that came after it, unless e preserves it.
+// takeBack drops the prompt that follows the same entry as e, and all that came after it, unless e
+// preserves it.
 func (c *conversation) takeBack(e transcriptEntry) {
 	follows := cmp.Or(e.ParentUUID, e.LogicalParentUUID)
 	stays := []string{"", e.UUID, e.CompactMetadata.PreservedSegment.HeadUUID}
@@ -371,8 +373,9 @@ type transcriptEntry struct {
 	} `json:"compactMetadata"`
 }
 
-// isHuman reports whether Claude Code gave the agent what is in the entry as the user's words. Their origin is
-// human, or they have no origin, but a source (-p, stdin, stream input; a command there has only that of its turn).
+// isHuman reports whether Claude Code gave the agent what is in the entry as the user's words. Their origin
+// is human, or they have no origin, but a source (-p, stdin, stream input; a command there has only that of
+// its turn).
 func (e transcriptEntry) isHuman() bool {
 	origin := cmp.Or(e.Attachment.Origin.Kind, e.Origin.Kind)
 	isSource := e.PromptSource != "" && e.PromptSource != "system" || e.TurnOrigin == "sdk"
@@ -414,8 +417,8 @@ const interruption = "[Request interrupted by user"
 var agentsStopped = lazyRegexp(`(?s)^(?:Background agent ".*" was stopped by the user\.$|` +
 	`[0-9]+ background (?:agent|task)s? (?:was|were) (?:stopped|interrupted) by the user\b)`)
 
-// isUsersOwn reports whether a text can be the user's own words to the agent. Else it is Claude Code's, another
-// session's, or a command that was run in the client.
+// isUsersOwn reports whether a text can be the user's own words to the agent. Else it is Claude Code's,
+// another session's, or a command that was run in the client.
 func isUsersOwn(text string) bool {
 	text = strings.TrimSpace(text)
 	starts := []string{"<task-notification>", "<system-reminder>", "<bash-input>", "<bash-stdout>",

@@ -1,7 +1,7 @@
 package main
 
-// ccc verdict, for scripts and hooks, tells of the last review in this working tree: stdout has one word, stderr
-// the reason. The exit code is 0 only for an approval that still holds.
+// ccc verdict, for scripts and hooks, tells of the last review in this working tree: stdout has one word,
+// stderr the reason. The exit code is 0 only for an approval that still holds.
 
 import (
 	"cmp"
@@ -122,9 +122,9 @@ func (p place) whyNone() []string {
 	return lines
 }
 
-// answer returns what the review says of the files that o has seen. For an approval, why tells what has become of
-// them, else it is the feedback or the error. told is what differs and does not count. Outside git the verdict
-// alone counts.
+// answer returns what the review says of the files that o has seen. For an approval, why tells what has
+// become of them, else it is the feedback or the error. told is what differs and does not count. Outside
+// git the verdict alone counts.
 func (r review) answer(record treeRecord, o *lookout) (word verdict, why string, told []string, err error) {
 	switch {
 	case r.Verdict != verdictAllow:

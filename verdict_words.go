@@ -176,8 +176,8 @@ func findVerdict(text string) (decided verdict, feedback string) {
 	return decided, feedback
 }
 
-// beforeVerdict returns the words of a text before the object at its end that decides, and its fence; the whole
-// text if there is no such object.
+// beforeVerdict returns the words of a text before the object at its end that decides, and its fence; the
+// whole text if there is no such object.
 func beforeVerdict(text string) string {
 	body := strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(text), "```"))
 	if strings.Count(body, "{") > bracesRead {
@@ -195,8 +195,9 @@ func beforeVerdict(text string) string {
 	return text
 }
 
-// readDecision reads what object has under the first of keys that it has. decided is "" if that is neither true nor
-// false, or if it is true and object has another decision in it. decides is false if object has none of keys.
+// readDecision reads what object has under the first of keys that it has. decided is "" if that is neither
+// true nor false, or if it is true and object has another decision in it. decides is false if object has
+// none of keys.
 func readDecision(object []byte, keys ...string) (decided verdict, feedback string, decides bool) {
 	var members map[string]json.RawMessage // for a struct Allow_Stop would be allow_stop
 	_ = json.Unmarshal(object, &members)
