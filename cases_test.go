@@ -6,6 +6,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -81,12 +82,19 @@ func (c measuredCase) tree(t *testing.T) (dir string) {
 	dir = t.TempDir()
 	c.write(t, dir, "before")
 	if strings.Contains(c.files["check"], "git") {
-		const commit = "git init -q && git add -A && git -c user.name=x -c user.email=x@example.com commit -qm before"
-		cmd := exec.Command("sh", "-c", commit)
-		cmd.Dir = dir
-		check(t, cmd.Run())
+		commitBefore(t, dir)
 	}
 	return dir
+}
+
+// commitBefore makes dir a repository, and commits what is there as of an hour ago.
+func commitBefore(t *testing.T, dir string) {
+	t.Helper()
+	const commit = "git init -q && git add -A && git -c user.name=x -c user.email=x@example.com commit -qm before"
+	cmd := exec.Command("sh", "-c", commit)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), fmt.Sprintf("GIT_COMMITTER_DATE=%d +0000", ago(time.Hour).Unix()))
+	check(t, cmd.Run())
 }
 
 // isDone runs the case's check in dir, with what the agent said last and called.
