@@ -3,14 +3,11 @@ package main
 import (
 	"bytes"
 	"cmp"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
-	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -49,7 +46,7 @@ func TestStreamMirror(t *testing.T) {
 		{"lines", "{\"a\":1}\n[2]\n", "{\"a\":1}\n[2]\n", 0},
 		{"crlf", "{\"a\":1}\r\n{\"b\":2}\r\n", "{\"a\":1}\r\n{\"b\":2}\r\n", 0},
 		{"last_without_newline", "{\"a\":1}\n{\"b\":2}", "{\"a\":1}\n{\"b\":2}\n", 0},
-		{"spacing_kept", " {\"a\" : 1.50e+3, \"\\u0041\":\"<&>\"} \n", " {\"a\" : 1.50e+3, \"\\u0041\":\"<&>\"} \n", 0},
+		{"spacing_kept", ` {"a" : 1.50e+3, "\u0041":"<&>"} ` + "\n", ` {"a" : 1.50e+3, "\u0041":"<&>"} ` + "\n", 0},
 		{"blank_lines", "\n \n\r\n{\"a\":1}\n\n", "{\"a\":1}\n", 0},
 		{"garbage_between", "{\"a\":1}\nwarning: {\n{\"b\":2}\nnull null\n3\n", "{\"a\":1}\n{\"b\":2}\n3\n", 2},
 		{"truncated_last", "{\"a\":1}\n{\"b\":", "{\"a\":1}\n", 1},
@@ -62,45 +59,53 @@ func TestStreamMirror(t *testing.T) {
 			t.Run(fmt.Sprintf("%s/%d", test.name, size), func(t *testing.T) {
 				_, mirror, warnings := readStream(test.input, size)
 				expectIs(t, "the mirror", mirror, test.mirror)
-				if len(warnings) != test.warnings || strings.Count(strings.Join(warnings, ""), "dropped a line of the reviewer's stream: ") != test.warnings {
-					t.Errorf("warnings: %q, want %d", warnings, test.warnings)
-				}
+				told := strings.Count(strings.Join(warnings, ""), "dropped a line of the reviewer's stream: ")
+				expectEqual(t, "the warnings", []int{len(warnings), told}, []int{test.warnings, test.warnings})
 			})
 		}
 	}
 }
 
+// writeLines writes lines to a stream, which then ends.
+func writeLines(s *reviewStream, lines ...string) {
+	for _, line := range lines {
+		_, _ = io.WriteString(s, line+"\n")
+	}
+	s.close()
+}
+
+// said is a line of the reviewer's message with that id, with these blocks and members of its usage.
+func said(id, usage, blocks string) string {
+	return fmt.Sprintf(`{"type":"assistant","message":{"id":%q,"usage":{%s},"content":[%s]}}`, id, usage, blocks)
+}
+
+// called is a block of a call of a tool.
+func called(id, tool, input string) string {
+	return fmt.Sprintf(`{"type":"tool_use","id":%q,"name":%q,"input":%s}`, id, tool, input)
+}
+
+// toldIn is a block of a text.
+func toldIn(text string) string { return `{"type":"text","text":` + inQuotes(text) + `}` }
+
+// What a stream comes to: the review's session, tokens and cost, and the last result.
 func TestStreamOutcome(t *testing.T) {
-	var called []string
 	s := quietStream(io.Discard, func(err error) { t.Error(err) })
-	s.note = func(r step) {
-		if r.Kind == stepCall {
-			called = append(called, r.Tool)
-		}
-	}
-	_, _ = s.Write([]byte(`{"type":"system","session_id":"../x"}
-{"type":"system","subtype":"init","sessionId":"abc"}
-{"type":"user","session_id":"z"}
-{"type":"assistant","message":{"id":"m1","usage":{"input_tokens":1,"cache_read_input_tokens":2,"cache_creation_input_tokens":3,"output_tokens":4},"content":[{"type":"tool_use","name":"Bash","input":{"command":"git  status\n-s"}}]}}
-{"type":"assistant","message":{"id":"m1","usage":{"input_tokens":1,"cache_read_input_tokens":2,"cache_creation_input_tokens":3,"output_tokens":9},"content":[{"type":"tool_use","name":"Read","input":{"file_path":"a.go"}}]}}
-{"type":"assistant","message":{"id":"m2","usage":{"input_tokens":10},"content":[{"type":"tool_use","name":"StructuredOutput","input":{}},{"type":"text","text":"x"},{"type":"tool_use","name":"Grep","input":{"pattern":"TODO","path":"sub"}},{"type":"tool_use","name":"LS","input":{"path":"` + strings.Repeat("长", 81) + `"}},{"type":"tool_use","name":"Task","input":{"n":1}}]}}
-{"type":"result","subtype":"success","result":"{\"allow_stop\":true}"}
-{"type":"result","subtype":"success","result":"{\"allow_stop\":false,\"feedback\":\"last\"}","usage":{"input_tokens":12,"output_tokens":90},"total_cost_usd":5.5,"model_usage_since_last_result":{"a":{"costUSD":0.1},"b":{"costUSD":0.2}}}
-`))
-	s.close()
-	if want := (tokens{11, 2, 3, 90}); *s.outcome.Tokens != want {
-		t.Errorf("tokens %+v, want %+v", *s.outcome.Tokens, want)
-	}
-	expectIs(t, "the tools", strings.Join(called, " "), "Bash(git  status ⏎ -s) Read(a.go) Grep(TODO) LS("+strings.Repeat("长", 81)+") Task")
-	if s.outcome.ReviewerSession != "abc" || s.outcome.CostUSD != 0.3 || s.result == nil { // the first that may be a file name; the review's own
-		t.Fatalf("session %q, cost %v, result %v", s.outcome.ReviewerSession, s.outcome.CostUSD, s.result)
-	}
-	if _, feedback, err := s.result.judge(); err != nil || feedback != "last" {
-		t.Errorf("the last result must count, got %q, %v", feedback, err)
-	}
+	const m1 = `"input_tokens":1,"cache_read_input_tokens":2,"cache_creation_input_tokens":3,"output_tokens":`
+	writeLines(s, `{"type":"system","session_id":"../x"}`, `{"type":"system","sessionId":"abc"}`,
+		`{"type":"user","session_id":"z"}`, said("m1", m1+"4", ""), said("m1", m1+"9", ""),
+		said("m2", `"input_tokens":10`, ""),
+		`{"type":"result","subtype":"success","result":"{\"allow_stop\":true}"}`,
+		`{"type":"result","subtype":"success","result":"{\"allow_stop\":false,\"feedback\":\"last\"}",`+
+			`"usage":{"input_tokens":12,"output_tokens":90},"total_cost_usd":5.5,`+
+			`"model_usage_since_last_result":{"a":{"costUSD":0.1},"b":{"costUSD":0.2}}}`)
+	expectIs(t, "the tokens", *s.outcome.Tokens, tokens{11, 2, 3, 90})
+	expectIs(t, "the session, the first that may be a file name", s.outcome.ReviewerSession, "abc")
+	expectIs(t, "the cost", s.outcome.CostUSD, 0.3)
+	_, feedback, err := s.result.judge()
+	check(t, err)
+	expectIs(t, "the feedback of the last", feedback, "last")
 	s = quietStream(io.Discard, func(err error) { t.Error(err) }) // it is ended before a result
-	_, _ = s.Write([]byte(`{"type":"assistant","message":{"id":"m1","usage":{"output_tokens":9}}}` + "\n"))
-	s.close()
+	writeLines(s, said("m1", `"output_tokens":9`, ""))
 	expectIs(t, "the output without a result", s.outcome.Tokens.Output, 9)
 }
 
@@ -186,28 +191,63 @@ func TestStreamCost(t *testing.T) {
 	}
 }
 
-// The reviewer's words are noted in their place among its calls, but for its verdict; a refused call is noted as that, once.
+// What the reviewer does is noted in its order: its words, but for its verdict; its calls; a refusal once, in
+// each of Claude Code's words, also if only the result tells of it; an error, unless it is a command's.
 func TestStreamNotes(t *testing.T) {
-	var noted []string
-	s := quietStream(io.Discard, func(err error) { t.Error(err) })
-	s.note = func(r step) { noted = append(noted, r.Kind+" "+r.Tool+r.Words) }
-	for _, block := range []string{`{"type":"text","text":"one"},{"type":"tool_use","id":"c","name":"Read"}`, "", `{"type":"text","text":"two: {\"allow_stop\":false}"}`,
-		`{"type":"text","text":"` + "```json\\n" + `{\"allow_stop\":false}` + "\\n```" + `"}`, `{"type":"text","text":"{\"allow_stop\":true}"}`,
-		`{"type":"text","text":"It fails.\n\n` + "```json\\n" + `{\"allow_stop\":false,\"feedback\":\"fix {a}\"}` + "\\n```" + `"}`, `{"type":"text","text":"data: {\"a\":1}"}`} {
-		line := `{"type":"assistant","message":{"content":[` + block + `]}}`
-		if block == "" {
-			line = `{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"c","is_error":true,"content":"Permission to use Read"}]}}`
-		}
-		_, _ = s.Write([]byte(line + "\n"))
+	result := func(id, text string) string {
+		return fmt.Sprintf(`{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":%q,`+
+			`"content":%q,"is_error":%v}]}}`, id, text, !strings.HasPrefix(text, "ok"))
 	}
-	fmt.Fprintln(s, `{"type":"assistant","message":{"content":[{"type":"text","text":"<think>no?</think> three"},`+
-		`{"type":"text","text":"<think>no?</think>{\"allow_stop\":true}"}]}}`)
-	_, _ = s.Write([]byte(`{"type":"assistant","message":{"model":"<synthetic>","content":[{"type":"text","text":"API Error"}]}}` + "\n")) // the client's own
-	_, _ = s.Write([]byte(`{"type":"result","subtype":"success","permission_denials":[{"tool_use_id":"c"}],"result":"{\"allow_stop\":true}"}` + "\n"))
-	s.close()
-	expectEqual(t, "what was noted", noted, []string{"words one", "call Read", "refused Read", "words two:", "words It fails.", `words data: {"a":1}`, "words three"})
+	speak := func(text string) string { return said("m", "", toldIn(text)) }
+	const fence, verdict, input = "```json\n", `{"allow_stop":false,"feedback":"fix {a}"}`, `{"file_path":"a"}`
+	denied := `{"type":"result","subtype":"success","result":"{\"allow_stop\":true}",` +
+		`"permission_denials":[{"tool_use_id":"1"},{"tool_use_id":"9"}]}`
+	reads := said("m", "", called("1", "Read", input))
+	own := strings.Replace(speak("API Error"), `"id":"m"`, `"model":"<synthetic>"`, 1) // Claude Code's
+	for _, test := range []struct{ lines, noted []string }{
+		{[]string{said("m", "", toldIn("one")+","+called("1", "Read", "{}")), speak("two")},
+			[]string{"words one", "call Read", "words two"}},
+		{[]string{speak("two: " + verdict), speak(fence + verdict + "\n```"), speak(verdict),
+			speak("It fails.\n\n" + fence + verdict + "\n```"), speak(`data: {"a":1}`)},
+			[]string{"words two:", "words It fails.", `words data: {"a":1}`}},
+		{[]string{speak("<think>no?</think> a"), speak("<think>no?</think>" + verdict)}, []string{"words a"}},
+		{[]string{own}, nil},
+		{[]string{said("m", "", called("1", "Bash", `{"command":"git  status\n-s"}`)+","+
+			called("2", "Grep", `{"pattern":"TODO","path":"sub"}`)+","+called("3", "StructuredOutput", "{}"))},
+			[]string{"call Bash(git  status ⏎ -s)", "call Grep(TODO)"}},
+		{[]string{reads, denied}, []string{"call Read(a)", "refused Read(a)"}},
+		{[]string{reads, result("1", "Permission to use Read has been denied."), denied},
+			[]string{"call Read(a)", "refused Read(a)"}},
+		{[]string{reads, result("1", "File does not exist.")}, []string{"call Read(a)", "error Read(a)"}},
+		{[]string{reads, result("1", "ok: a note")}, []string{"call Read(a)"}},
+		{[]string{said("m", "", called("1", "Bash", `{"command":"ls"}`)), result("1", "Exit code 2")},
+			[]string{"call Bash(ls)"}},
+		{[]string{said("m", "", called("1", "Skill", "{}")), result("1", "<tool_use_error>Unknown skill: x")},
+			[]string{"call Skill", "error Skill"}},
+		{[]string{result("6", "of nobody")}, nil},
+	} {
+		var noted []string
+		s := quietStream(io.Discard, func(err error) { t.Error(err) })
+		s.note = func(r step) { noted = append(noted, r.Kind+" "+r.Tool+r.Words) }
+		writeLines(s, test.lines...)
+		expectEqual(t, fmt.Sprintf("what was noted of %q", test.lines), noted, test.noted)
+	}
+	for answer, want := range map[string]bool{
+		"Permission to use Bash has been denied.":                  true,
+		"<tool_use_error>File is in a directory that is denied by": true,
+		"<tool_use_error>InputValidationError: Bash failed":        true,
+		"<tool_use_error>Error: No such tool available: X":         true,
+		"exit status 1":                         false,
+		"The file says: Permission to use Bash": false,
+	} {
+		for _, isError := range []bool{true, false} {
+			block := contentBlock{Type: "tool_result", Error: isError, Said: []byte(inQuotes(answer))}
+			expectIs(t, answer, block.isRefusal(), want && isError)
+		}
+	}
 }
 
+// A long stream takes no more memory than its longest line, and one beyond all bounds is passed over.
 func TestStreamMemory(t *testing.T) {
 	if raceEnabled { // which counts no memory
 		beside(t)
@@ -244,85 +284,61 @@ func TestStreamMemory(t *testing.T) {
 	}
 }
 
-// FuzzStreamLines: what the splitter passes on is what came in, for any chunking.
-func FuzzStreamLines(f *testing.F) {
-	f.Add("{\"a\":1}\r\n\nx", uint64(1))
-	f.Fuzz(func(t *testing.T, input string, seed uint64) {
-		var got bytes.Buffer
-		w := lineWriter{line: func(line []byte) {
-			if bytes.IndexByte(line, '\n') != len(line)-1 {
-				t.Errorf("not one line: %q", line)
-			}
-			got.Write(line)
-		}}
-		random := rand.New(rand.NewPCG(seed, 1))
-		for rest := []byte(input); len(rest) > 0; {
-			n := 1 + random.IntN(len(rest))
-			piece := bytes.Clone(rest[:n])
-			w.Write(piece)
-			clear(piece)
-			rest = rest[n:]
-		}
-		w.close()
-		want := input
-		if want != "" && !strings.HasSuffix(want, "\n") {
-			want += "\n"
-		}
-		expectIs(t, "what was passed on", got.String(), want)
-	})
-}
-
-// The line that ends the notice of a stopped task is no result of the review, which comes after it; one that does not
-// tell of turns, failed, or has words or a verdict, is.
+// The line that ends the notice of a stopped task is no result of the review, which comes after it. One that
+// does not tell of turns, failed, or has words or a verdict, is.
 func TestStreamNotice(t *testing.T) {
-	s, isOver := quietStream(io.Discard, func(err error) { t.Error(err) }), false
-	s.finish = func() { isOver = true }
-	write := func(s *reviewStream, members string) {
-		fmt.Fprintf(s, `{"type":"result","subtype":"success",%s}`+"\n", members)
-	}
-	write(s, `"is_error":false,"num_turns":0,"result":""`)
-	expectIs(t, "the review is over", isOver, false)
-	write(s, `"is_error":false,"num_turns":2,"structured_output":{"allow_stop":true,"feedback":""}`)
-	expectIs(t, "the review is over", isOver, true)
-	if decided, _, err := s.result.judge(); decided != verdictAllow || err != nil {
-		t.Errorf("judged %q, %v", decided, err)
-	}
-	for _, members := range []string{`"result":""`, `"num_turns":1,"result":""`, `"num_turns":0,"is_error":true,"result":""`, `"num_turns":0,"result":"done"`, `"num_turns":0,"is_error":"no","result":""`,
-		`"num_turns":0,"result":{"allow_stop":true}`, `"num_turns":0,"result":"","structured_output":{"allow_stop":true}`} {
+	for members, isResult := range map[string]bool{
+		`"num_turns":0,"result":"","is_error":false`: false,
+		`"result":""`:                                                       true,
+		`"num_turns":1,"result":""`:                                         true,
+		`"num_turns":0,"result":"","is_error":true`:                         true,
+		`"num_turns":0,"result":"","is_error":"no"`:                         true,
+		`"num_turns":0,"result":"done"`:                                     true,
+		`"num_turns":0,"result":{"allow_stop":true}`:                        true,
+		`"num_turns":0,"result":"","structured_output":{"allow_stop":true}`: true,
+	} {
 		s := quietStream(io.Discard, func(err error) { t.Error(err) })
-		if write(s, members); s.result == nil {
-			t.Errorf("%s: no result", members)
-		}
+		writeLines(s, `{"type":"result","subtype":"success",`+members+`}`)
+		expectIs(t, members+" is a result", s.result != nil, isResult)
 	}
 }
 
-// The reviewer's settings, which stand in for what the user's allow: no edit anywhere and nothing by Claude Code's own sandbox,
-// a copy or none, and nothing written in that sandbox to a directory that the reviewer works in.
+// What the reviewer is called with; a flag with nothing to say is left out. Its settings stand in for what
+// the user's allow: no edit anywhere, nothing by Claude Code's own sandbox, and no MCP server unless
+// ccc.json allows one.
 func TestReviewersSettings(t *testing.T) {
-	for command, excluded := range map[string]string{"/bin/ccc try": `,"excludedCommands":["/bin/ccc try:*"]`, "": ""} {
-		o := &reviewerCall{dir: "/tree", addDirs: []string{"/project", "/other"}, tryCommand: command}
-		settings := ""
-		for _, f := range o.flags() {
-			if f[0] == "--settings" {
-				settings = f[1]
-			}
-		}
-		expectIn(t, command, settings, `"deny":["Edit(//**/*)","Edit(//tree/**)","Edit(//project/**)","Edit(//other/**)"]`, `"disableAllHooks":true`,
-			`"disableBypassPermissionsMode":"disable"`,
-			`"sandbox":{"allowUnsandboxedCommands":false,"autoAllowBashIfSandboxed":false`+excluded+`}`)
-	}
+	const ask = `"ask":["CronCreate","CronDelete","EnterWorktree","ExitWorktree","Monitor","ScheduleWakeup",` +
+		`"SendMessage","Workflow"`
+	const box = `"sandbox":{"allowUnsandboxedCommands":false,"autoAllowBashIfSandboxed":false`
+	call := &reviewerCall{session: "s", dir: "/tree", prompt: "judge it"}
+	settings := `{"disableAllHooks":true,"permissions":{` + ask + `,"mcp__*"],` +
+		`"deny":["Edit(//**/*)","Edit(//tree/**)"],"disableBypassPermissionsMode":"disable"},` + box + `}}`
+	flags := "--print --fork-session --resume s --verbose --output-format stream-json " +
+		"--json-schema " + verdictSchema() + " --system-prompt judge it --system-prompt-snapshot off " +
+		"--no-session-persistence --settings " + settings + " --permission-mode dontAsk --strict-mcp-config"
+	expectIs(t, "the least", strings.Join(slices.Concat(call.flags()...), " "), flags)
+	call.addDirs = []string{"/project", "/other"}
+	call.tryCommand = "/bin/ccc try"
+	call.config = supervisorConfig{Model: "m", MaxBudgetUSD: 0.5, AllowedTools: []string{"Read", "mcp__x"}}
+	whole := strings.Join(slices.Concat(call.flags()...), " ")
+	expectIn(t, "all", whole, ask+`]`, box+`,"excludedCommands":["/bin/ccc try:*"]}`,
+		`"deny":["Edit(//**/*)","Edit(//tree/**)","Edit(//project/**)","Edit(//other/**)"]`)
+	expectSuffix(t, "all", whole, " dontAsk --model m --add-dir /project /other "+
+		"--allowedTools Read mcp__x Bash(/bin/ccc try:*) --max-budget-usd 0.5")
+	call.shares = true
+	whole = strings.Join(slices.Concat(call.flags()...), " ")
+	expectNotIn(t, "with the agent's cache", whole, "--json-schema", "--system-prompt")
 }
 
-// A reviewer in another permission mode than it was asked for is ended at its first line, and its approval is none.
+// A reviewer in another permission mode than it was asked for is ended at its first line, without a verdict.
 func TestReviewersMode(t *testing.T) {
 	box := newHookBox(t)
 	box.inSession()
 	first := func(s *fakeStream) { s.add(`{"type":"system","subtype":"init","permissionMode":"acceptEdits"}`) }
 	box.reviews(fakeReview{first, runs("sleep 1"), runs(`: >"$FAKE_CLAUDE_DIR/ran"`), decides(true, "")})
-	got := box.stop("")
-	expectIn(t, "the answer", got.stdout, `{"systemMessage":"[SUPERVISOR] 这次审查未完成`, "审查者的权限模式是 acceptEdits，不是 dontAsk")
-	_, err := os.Stat(filepath.Join(box.home, "../fake/ran"))
-	expectIs(t, "what it did later", errors.Is(err, os.ErrNotExist), true)
+	got := box.stop("").stdout
+	expectIn(t, "the answer", got, fmt.Sprintf(reviewersMode.zh, "acceptEdits", "dontAsk"))
+	expectIs(t, "what it did later", isThere(filepath.Join(box.home, "../fake/ran")), false)
 }
 
 func TestOlderThan(t *testing.T) {
@@ -330,63 +346,13 @@ func TestOlderThan(t *testing.T) {
 		version, other string
 		want           bool
 	}{
-		{"2.1.279", "2.1.280", true}, {"2.1.280", "2.1.280", false}, {"2.1.281", "2.1.280", false}, {"2.1.99", "2.1.280", true},
-		{"2.2.0", "2.1.280", false}, {"2.0.999", "2.1.280", true}, {"3.0.0", "2.1.280", false}, {"1.9.500", "2.1.280", true},
-		{"2.1.331-dev.7", "2.1.331", false}, {"2.1.331-dev.7", "2.1.332", true}, {"2.1.279-dev.20261124", "2.1.280", true},
-		{"", "2.1.280", false}, {"2.1.9999", "2.2.0", true}, {"2.2.0", "2.1.9999", false}, {"3.0.0", "2.9999.9999", false},
+		{"2.1.279", "2.1.280", true}, {"2.1.280", "2.1.280", false}, {"2.1.281", "2.1.280", false},
+		{"2.1.99", "2.1.280", true}, {"2.2.0", "2.1.280", false}, {"2.0.999", "2.1.280", true},
+		{"3.0.0", "2.9999.9999", false}, {"1.9.500", "2.1.280", true}, {"", "2.1.280", false},
+		{"2.1.331-dev.7", "2.1.331", false}, {"2.1.331-dev.7", "2.1.332", true}, {"2.1.9999", "2.2.0", true},
 	} {
 		expectIs(t, test.version+" older than "+test.other, olderThan(test.version, test.other), test.want)
 	}
-}
-
-// Each refusal of Claude Code's is noted as one, in each of its words, and also where only the result tells of it.
-func TestStreamRefusals(t *testing.T) {
-	for answer, want := range map[string]bool{"Permission to use Bash has been denied.": true, "<tool_use_error>File is in a directory that is denied by": true,
-		"<tool_use_error>InputValidationError: Bash failed": true, "<tool_use_error>Error: No such tool available: X": true,
-		"exit status 1": false, "The file says: Permission to use Bash": false} {
-		for _, isError := range []bool{true, false} {
-			said, _ := json.Marshal(answer)
-			block := contentBlock{Type: "tool_result", Error: isError, Said: said}
-			expectIs(t, answer, block.isRefusal(), want && isError)
-		}
-	}
-	var noted []string
-	s := quietStream(io.Discard, func(err error) { t.Error(err) })
-	s.note = func(r step) { noted = append(noted, r.Kind+" "+r.Tool) }
-	_, _ = s.Write([]byte(`{"type":"assistant","message":{"content":[{"type":"tool_use","id":"c","name":"Read"}]}}` + "\n" +
-		`{"type":"result","subtype":"success","permission_denials":[{"tool_use_id":"c"},{"tool_use_id":"d"}],"result":"{\"allow_stop\":true}"}` + "\n"))
-	s.close()
-	expectEqual(t, "what was noted", noted, []string{"call Read", "refused Read"})
-}
-
-// A call whose result is an error has given nothing, unless it is a command's. What is no call of the
-// reviewer's is passed over.
-func TestStreamErrors(t *testing.T) {
-	var noted []string
-	s := quietStream(io.Discard, func(err error) { t.Error(err) })
-	s.note = func(r step) { noted = append(noted, r.Kind+" "+r.Tool) }
-	call := func(id, tool, input string) {
-		const line = `{"type":"assistant","message":{"content":[{"type":"tool_use","id":%q,"name":%q,"input":%s}]}}`
-		fmt.Fprintf(s, line+"\n", id, tool, input)
-	}
-	result := func(id, text string, isError bool) {
-		fmt.Fprintf(s, `{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":%q,`+
-			`"content":%q,"is_error":%v}]}}`+"\n", id, text, isError)
-	}
-	call("1", "Read", `{"file_path":"none.txt"}`)
-	result("1", "File does not exist.", true)
-	call("2", "Read", `{"file_path":"a.txt"}`)
-	result("2", "1\ta note", false)
-	call("3", "Bash", `{"command":"ls none"}`)
-	result("3", "Exit code 2", true)
-	call("4", "Skill", `{}`)
-	result("4", "<tool_use_error>Unknown skill: x", true)
-	call("5", "Write", `{"file_path":"b"}`)
-	result("5", "Permission to use Write has been denied.", true)
-	result("6", "of nobody", true)
-	s.close()
-	expectEqual(t, "what was noted", noted, []string{"call Read(none.txt)", "error Read(none.txt)",
-		"call Read(a.txt)", "call Bash(ls none)", "call Skill", "error Skill", "call Write(b)", "refused Write(b)"})
 }
 
 // A mirror that can't be written is told of once, and the review goes on.
@@ -394,8 +360,8 @@ func TestStreamUnwritable(t *testing.T) {
 	var warnings []string
 	s := quietStream(fullDisk{}, func(err error) { warnings = append(warnings, err.Error()) })
 	fmt.Fprintln(s, `{"type":"assistant","message":{"id":"m","usage":{"input_tokens":3}}}`)
-	fmt.Fprint(s, `{"type":"result","subtype":"success","structured_output":{"allow_stop":true}}`) // without a newline
-	s.close()
+	io.WriteString(s, `{"type":"result","subtype":"success","structured_output":{"allow_stop":true}}`)
+	s.close() // without a newline
 	expectEqual(t, "the warnings", warnings, []string{"writing the reviewer's output: no space left on device"})
 	if s.result == nil || s.outcome.Tokens.Input != 3 {
 		t.Errorf("the result is %v, the tokens are %+v", s.result, s.outcome.Tokens)

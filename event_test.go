@@ -1,0 +1,216 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// A prompt is recognised in the transcript, which writes it with another white space, and behind /supervisor.
+func TestIsRequest(t *testing.T) {
+	for request, prompt := range map[string]string{
+		"fix it":             "fix it\n",
+		"fix\nit\n":          "fix\nit",
+		"/plan a b":          "/plan  a\tb ",
+		"/supervisor fix it": "fix it",
+		"/supervisor on a b": "a\n b",
+	} {
+		name := fmt.Sprintf("%q in %q", prompt, request)
+		expectIs(t, name, isRequest(request, prompt), true)
+		expectIs(t, name+", with another letter", isRequest(request, prompt+"x"), false)
+		expectIs(t, name+", in another's", isRequest("x", prompt), false)
+	}
+}
+
+// FuzzHookEvent: an event that is taken has a session id that is safe as a file
+// name and an argument, and a name.
+func FuzzHookEvent(f *testing.F) {
+	for _, seed := range []string{"", "{}", `{"session_id":"a"}`, `{"session_id":"-x","hook_event_name":1}`,
+		`{"session_id":"a","tool_input":{"questions":[{}]},"last_assistant_message":{}} x`,
+		`{"session_id":"a","SESSION_ID":"../x"}`, `{"session_id":"a","background_tasks":"\ud800"}`} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, input string) {
+		event, err := readEvent(strings.NewReader(input))
+		if err != nil {
+			return
+		}
+		id := event.SessionID
+		isSafe := validSession(id) && filepath.Base(id) == id && !strings.HasPrefix(id, "-")
+		if !isSafe || event.HookEventName == "" {
+			t.Errorf("took %+v", event)
+		}
+	})
+}
+
+// What of an event's last words the transcript must hold before it is read as whole.
+func TestEventLastWords(t *testing.T) {
+	for _, test := range []struct {
+		event, said, call, last string
+		want                    bool
+	}{
+		{eventStop, "done", "", "done", true},
+		{eventStop, " done\n", "", "done ", true},
+		{eventStop, "all is done", "", "done", true},
+		{eventStop, "done", "", "all is done", true},
+		{eventStop, "done", "", "other", false},
+		{eventStop, "done", "", "", false},
+		{eventStop, "", "", "done", true},
+		{eventStop, "", "", "", false},
+		{eventStop, "done", "", " ", false},
+		{eventStop, "done", "", "call 1", false},
+		{eventStop, "tool_use 1", "", "tool_use 1", true},
+		{eventPreToolUse, "", "1", "call 1", true},
+		{eventPreToolUse, "", "1", "call 2", false},
+		{eventPreToolUse, "", "1", "1", false},
+		{eventPreToolUse, "", "", "x", true},
+		{eventPreToolUse, "x", "1", "x", false},
+	} {
+		e := hookEvent{HookEventName: test.event, ToolName: askUserQuestion, ToolUseID: test.call}
+		e.LastAssistantMessage = blockText(test.said)
+		last := conversation{lastWords: test.last}
+		if id, isCall := strings.CutPrefix(test.last, "call "); isCall {
+			last = conversation{lastCall: id}
+		}
+		expectIs(t, fmt.Sprintf("%+v", test), e.saysLast(&last), test.want)
+	}
+}
+
+// Which prompts are the user's own, and which Claude Code submits.
+func TestUsersOwnPrompt(t *testing.T) {
+	for prompt, want := range map[string]bool{
+		"":                       false,
+		" ":                      false,
+		"fix it":                 true,
+		"<task-notification>\nx": false,
+		`<cross-session-message from="b">hi</cross-session-message>`: false,
+		`Background agent "x" was stopped by the user.`:              false,
+		`Background agent "x" was stopped by the user. Why?`:         true,
+		"x was stopped by the user.":                                 true,
+		`2 background agents were stopped by the user: "x", "y".`:    false,
+		`1 background task was stopped by the user: "x".`:            false,
+		"The 2 background agents were stopped by the user: why?":     true,
+	} {
+		expectIs(t, prompt, isUsersOwn(prompt), want)
+	}
+}
+
+// The transcript is read once it holds the newest prompt and the agent's last words: at once if they are
+// there, else when they come.
+func TestEventConversation(t *testing.T) {
+	_, err := new(hookEvent).conversation("")
+	expectError(t, "an event without one", err, "the event names none")
+	path := filepath.Join(t.TempDir(), "t.jsonl")
+	e := &hookEvent{HookEventName: eventStop, TranscriptPath: path, LastAssistantMessage: "done"}
+	write := func(lines ...string) {
+		check(t, os.WriteFile(path, []byte(strings.Join(lines, "\n")+"\n"), 0o600))
+	}
+	first, answer, second := userLine("1", "", "one"), agentLine("2", "1", "done"), userLine("3", "2", "two")
+	const tags = `<command-message>paint</command-message>\n<command-name>/paint</command-name>\n` +
+		`<command-args>red</command-args>`
+	for prompt, line := range map[string]string{
+		"one":        first,
+		"two":        userLine("1", "", "/supervisor two"),
+		"/paint red": userLine("1", "", tags),
+	} {
+		write(line, answer)
+		isQuick := false
+		for range 5 { // a busy machine may take its time, but not five times in a row
+			start := time.Now()
+			talk, err := e.conversation(prompt)
+			check(t, err)
+			expectIs(t, prompt+" is incomplete", talk.incomplete, false)
+			if isQuick = time.Since(start) < transcriptPatience; isQuick {
+				break
+			}
+		}
+		expectIs(t, prompt+" is read at once", isQuick, true)
+	}
+	comes := func() {
+		time.AfterFunc(50*time.Millisecond, func() { write(first, answer, second, agentLine("4", "3", "done")) })
+	}
+	for prompt, before := range map[string][]string{ // the prompt comes, or the agent's words
+		"two": {first, answer},
+		"":    {first, agentLine("2", "1", "to be said"), second},
+	} {
+		write(before...)
+		comes()
+		talk, err := e.conversation(prompt)
+		check(t, err)
+		expectIs(t, prompt+": what has come", fmt.Sprint(len(talk.requests), " ", talk.lastWords), "2 done")
+	}
+	h := testHook(t, eventStop) // whose newest prompt comes late
+	h.event.TranscriptPath, h.event.LastAssistantMessage = path, "done"
+	check(t, h.session.append(prompted("two")))
+	write(first, answer)
+	comes()
+	h.past, _ = h.session.readHistory()
+	h.event.PermissionMode, h.event.BackgroundTasks = "plan", []json.RawMessage{[]byte("7")}
+	h.event.SessionCrons = []json.RawMessage{[]byte("8"), []byte("9")}
+	of := h.subject(h.event.occasion())
+	told := fmt.Sprint(len(of.requests), of.inPlanMode, len(of.tasks), len(of.crons), " ", of.lastMessage)
+	expectIs(t, "what the reviewer is told", told, "2 true 1 2 done")
+}
+
+// What is read of an event: each field by its own name. One of another type counts as absent, but for three.
+func TestEventRead(t *testing.T) {
+	const whole = `{"session_id":"s","hook_event_name":"PreToolUse","stop_hook_active":true,"agent_id":"g",` +
+		`"transcript_path":"/t","cwd":"/c","permission_mode":"plan","prompt":"p","last_assistant_message":"l",` +
+		`"background_tasks":[1,2],"session_crons":[1,2,3],"source":"o","tool_name":"n","tool_input":{"a":1},` +
+		`"tool_use_id":"u"}`
+	e, err := readEvent(strings.NewReader(whole + "  "))
+	check(t, err)
+	expectIs(t, "the event", string(encodeJSON(e)), whole)
+	expectIs(t, "another tool's call is reviewed", e.occasion() != nil, false)
+	for _, test := range []struct{ field, value, want, odd string }{
+		{"cwd", `["/x"]`, `""`, "cwd"},
+		{"transcript_path", `{"path":"/x"}`, `""`, "transcript_path"},
+		{"permission_mode", `["plan"]`, `""`, "permission_mode"},
+		{"background_tasks", `{"odd":1}`, "null", "background_tasks"},
+		{"session_crons", `{"odd":1}`, "null", "session_crons"},
+		{"last_assistant_message", "1234567", `""`, "last_assistant_message"},
+		{"last_assistant_message", `[{"type":"text","text":"Done."}]`, `"Done."`, ""},
+		{"prompt", `[{"type":"text","text":"fix it"},{"type":"image"}]`, `"fix it"`, ""},
+		{"tool_use_id", "7", `""`, "tool_use_id"},
+		{"tool_input", `["odd"]`, "null", "tool_input"},
+		{"tool_name", `{"name":"AskUserQuestion"}`, `""`, "tool_name"},
+		{"stop_hook_active", `"no"`, "true", "stop_hook_active"},
+		{"stop_hook_active", "null", "false", ""},
+		{"agent_id", `{"id":1}`, `"of another type"`, "agent_id"},
+		{"agent_id", "null", `""`, ""},
+		{"hook_event_name", `["Stop"]`, `"of another type"`, "hook_event_name"},
+		{"hook_event_name", `""`, `"Stop"`, ""},
+	} {
+		name := test.field + ": " + test.value
+		e, err := readEvent(strings.NewReader(`{"session_id":"s","` + test.field + `":` + test.value + "}"))
+		check(t, err)
+		fields := map[string]json.RawMessage{}
+		check(t, json.Unmarshal(encodeJSON(e), &fields))
+		expectIs(t, name, string(fields[test.field]), test.want)
+		expectIs(t, name+" is odd", e.odd, test.odd)
+	}
+	const tasks = `{"session_id":"s","background_tasks":[7,{"type":"subagent","status":7},` +
+		`{"id":"w","type":"workflow","status":"running"},{"id":"c","type":"subagent","status":"completed"},` +
+		`{"id":"a","type":"subagent","status":"running"},{"id":"s","type":"shell","status":"running"}]}`
+	e, err = readEvent(strings.NewReader(tasks))
+	check(t, err)
+	expectEqual(t, "the subagents at work", e.subagents(), []string{"a", "w"})
+	for text, want := range map[string]string{
+		"":                     "stdin is empty",
+		" ":                    "stdin is empty",
+		"{}":                   `"" is no session_id`,
+		`{"session_id":"a/b"}`: `"a/b" is no session_id`,
+		"[":                    "unexpected EOF",
+		"[]":                   "json: ",
+	} {
+		_, err := readEvent(strings.NewReader(text))
+		expectPrefix(t, text+": why", fmt.Sprint(err), "reading the hook event: "+want)
+	}
+	long := strings.Repeat("a", 127)
+	expectIs(t, "an id of 128", validSession(long+"_"), true)
+	expectIs(t, "an id of 129", validSession(long+"_a"), false)
+}
