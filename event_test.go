@@ -61,12 +61,10 @@ func TestEventLastWords(t *testing.T) {
 		{eventStop, "done", "", "", false},
 		{eventStop, "", "", "done", true},
 		{eventStop, "", "", "", false},
-		{eventStop, "done", "", " ", false},
 		{eventStop, "done", "", "call 1", false},
 		{eventStop, "tool_use 1", "", "tool_use 1", true},
 		{eventPreToolUse, "", "1", "call 1", true},
 		{eventPreToolUse, "", "1", "call 2", false},
-		{eventPreToolUse, "", "1", "1", false},
 		{eventPreToolUse, "", "", "x", true},
 		{eventPreToolUse, "x", "1", "x", false},
 	} {

@@ -6,10 +6,8 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 )
 
@@ -247,43 +245,6 @@ func TestStreamNotes(t *testing.T) {
 	}
 }
 
-// A long stream takes no more memory than its longest line, and one beyond all bounds is passed over.
-func TestStreamMemory(t *testing.T) {
-	if raceEnabled { // which counts no memory
-		beside(t)
-	}
-	for name, test := range map[string]struct{ line, lines, warnings int }{
-		"lines of 10 MB":  {10 << 20, 8, 0},
-		"an endless line": {100 << 20, 1, 1},
-	} {
-		if raceEnabled {
-			test.line, test.lines = min(test.line, 40<<20), 1
-		}
-		mirrored, warnings := 0, 0
-		mirror := &lineWriter{line: func(line []byte) { mirrored++ }}
-		s := quietStream(mirror, func(error) { warnings++ })
-		runtime.GC()
-		var before, after runtime.MemStats
-		runtime.ReadMemStats(&before)
-		piece := bytes.Repeat([]byte("x"), 32<<10)
-		for range test.lines {
-			s.Write([]byte(`{"type":"user","text":"`))
-			for n := 0; n < test.line; n += len(piece) {
-				s.Write(piece)
-			}
-			s.Write([]byte("\"}\n"))
-		}
-		s.Write([]byte("{}\n"))
-		runtime.ReadMemStats(&after)
-		if got := after.HeapSys - min(after.HeapSys, before.HeapSys); got > 50<<20 && !raceEnabled {
-			t.Errorf("%s: the heap grew by %d MiB", name, got>>20)
-		}
-		if warnings != test.warnings || mirrored != test.lines-test.warnings+1 {
-			t.Errorf("%s: mirrored %d lines with %d warnings", name, mirrored, warnings)
-		}
-	}
-}
-
 // The line that ends the notice of a stopped task is no result of the review, which comes after it. One that
 // does not tell of turns, failed, or has words or a verdict, is.
 func TestStreamNotice(t *testing.T) {
@@ -354,21 +315,3 @@ func TestOlderThan(t *testing.T) {
 		expectIs(t, test.version+" older than "+test.other, olderThan(test.version, test.other), test.want)
 	}
 }
-
-// A mirror that can't be written is told of once, and the review goes on.
-func TestStreamUnwritable(t *testing.T) {
-	var warnings []string
-	s := quietStream(fullDisk{}, func(err error) { warnings = append(warnings, err.Error()) })
-	fmt.Fprintln(s, `{"type":"assistant","message":{"id":"m","usage":{"input_tokens":3}}}`)
-	io.WriteString(s, `{"type":"result","subtype":"success","structured_output":{"allow_stop":true}}`)
-	s.close() // without a newline
-	expectEqual(t, "the warnings", warnings, []string{"writing the reviewer's output: no space left on device"})
-	if s.result == nil || s.outcome.Tokens.Input != 3 {
-		t.Errorf("the result is %v, the tokens are %+v", s.result, s.outcome.Tokens)
-	}
-}
-
-// A fullDisk takes nothing.
-type fullDisk struct{}
-
-func (fullDisk) Write([]byte) (int, error) { return 0, syscall.ENOSPC }
