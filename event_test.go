@@ -54,7 +54,6 @@ func TestEventLastWords(t *testing.T) {
 		want                    bool
 	}{
 		{eventStop, "done", "", "done", true},
-		{eventStop, " done\n", "", "done ", true},
 		{eventStop, "all is done", "", "done", true},
 		{eventStop, "done", "", "all is done", true},
 		{eventStop, "done", "", "other", false},
