@@ -64,7 +64,6 @@ func TestEventLastWords(t *testing.T) {
 		{eventStop, "tool_use 1", "", "tool_use 1", true},
 		{eventPreToolUse, "", "1", "call 1", true},
 		{eventPreToolUse, "", "1", "call 2", false},
-		{eventPreToolUse, "", "", "x", true},
 		{eventPreToolUse, "x", "1", "x", false},
 	} {
 		e := hookEvent{HookEventName: test.event, ToolName: askUserQuestion, ToolUseID: test.call}
