@@ -308,7 +308,6 @@ const (
 	statePath   = ".claude/ccc/supervisor-" + testSession + ".json"
 	outputPath  = ".claude/ccc/supervisor-" + testSession + "-output.jsonl"
 	eventsPath  = ".claude/ccc/supervisor-" + testSession + "-events.jsonl"
-	eventPath   = ".claude/ccc/supervisor-" + testSession + "-event.json"
 	requestPath = ".claude/ccc/supervisor-" + testSession + "-request.md"
 	logPath     = ".claude/ccc/hook-invocation.log"
 	lockPath    = ".claude/ccc/state.lock"
