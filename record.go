@@ -304,6 +304,9 @@ func (p place) approve(s sessionFiles, r review) error {
 			if r.open[was.id()] || isOwn && isLater {
 				o.begin = seen
 			}
+			if o.begin == seen && !o.Seen.Time.After(seen.Time) { // it has nothing that this look lacks
+				o.Seen = begin{}
+			}
 			if o.begin == seen && (isOwn || !isLater) {
 				o.Seen = begin{}
 				o.Mark = ""

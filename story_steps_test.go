@@ -508,3 +508,15 @@ func TestStoryFaults(t *testing.T) {
 		expectIn(t, "the unmet wish of "+text, fmt.Sprint(s.unmet), command, "\nwanted: ", "\nactual: ")
 	}
 }
+
+// shownLines lists what the diff of a request adds and takes away.
+func shownLines(request string) string {
+	_, diff, _ := strings.Cut(request, "```diff\n")
+	diff, _, _ = strings.Cut(diff, "\n```")
+	lines := regexp.MustCompile(`(?m)^[+-].+$`).FindAllString(diff, -1)
+	slices.Sort(lines)
+	if lines == nil {
+		return "-"
+	}
+	return strings.Join(lines, " ")
+}

@@ -1,0 +1,73 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// What git is run with, and what is told of it if it fails: its complaint on one line, or why the time was
+// up.
+func TestGitRun(t *testing.T) {
+	alone(t)
+	box := newFakeBox(t)
+	env := append(box.vars, "GIT_DIR=/nowhere", "GIT_INDEX_FILE=/nowhere", "GIT_CONFIG_COUNT=0",
+		"LC_ALL=zh_CN.UTF-8")
+	box.write("../bin/git", 0o700, "#!/bin/sh\nwhile [ \"$1\" = -c ]; do shift 2; done\neval \"$1\"\n")
+	t.Setenv("PATH", filepath.Dir(box.program())+":"+os.Getenv("PATH"))
+	git := gitIn(t.Context(), tree{Top: box.work}, env)
+	git.env = append(git.env, "GIT_INDEX_FILE=/own")
+	lines, err := git.lines("pwd; env")
+	check(t, err)
+	expectIs(t, "the directory", lines[0], box.work)
+	for variable, want := range map[string]bool{
+		"GIT_DIR=/nowhere":         false,
+		"GIT_INDEX_FILE=/nowhere":  false,
+		"GIT_INDEX_FILE=/own":      true,
+		"GIT_CONFIG_COUNT=0":       true,
+		"LC_ALL=C":                 true,
+		"LC_ALL=zh_CN.UTF-8":       false,
+		"GIT_NO_REPLACE_OBJECTS=1": true,
+		"GIT_OPTIONAL_LOCKS=0":     true,
+		"HOME=" + box.home:         true,
+	} {
+		expectIs(t, variable, slices.Contains(lines, variable), want)
+	}
+	line, err := git.output("echo out; exit 3")
+	expectIs(t, "the line of a command that fails", line+fmt.Sprint(err != nil), "true")
+	line, err = git.output(":")
+	expectIs(t, "the line of nothing", line+fmt.Sprint(err != nil), "false")
+	var out strings.Builder
+	check(t, git.run("one\ntwo\n", &out, "cat"))
+	expectIs(t, "what it is given", out.String(), "one\ntwo\n")
+	zeros := strings.Repeat("0", 299)
+	for script, want := range map[string]string{
+		"echo fatal: no >&2; exit 128":                               "fatal: no (exit status 128)",
+		"echo warning: w >&2; echo error: a >&2; echo b >&2; exit 1": "error: a b (exit status 1)",
+		"echo hint: h >&2; exit 3":                                   "exit status 3",
+		"printf %0400d 0 >&2; false":                                 zeros + "… (exit status 1)",
+	} {
+		expectIs(t, script, fmt.Sprint(git.run("", &out, script)), want)
+	}
+	late, cancel := place{}.within(t.Context(), 10*time.Millisecond)
+	defer cancel()
+	err = gitIn(late.ctx, tree{Top: box.work}, env).run("", &out, "sleep 60 & sleep 60")
+	expectIs(t, "too late", fmt.Sprint(err), say(gitTooSlow, 10*time.Millisecond))
+}
+
+// What git leaves running does not hold up its caller, and its output is there.
+func TestGitLeavesRunning(t *testing.T) {
+	needGit(t)
+	box := newFakeBox(t)
+	git := gitIn(t.Context(), tree{Top: box.work}, box.vars)
+	released := time.AfterFunc(30*time.Second, func() { box.write("../work/go", 0o600, "") })
+	var out strings.Builder
+	_ = git.run("", &out, "-c", "alias.leaves=!(until [ -e go ]; do sleep 0.05; done) & echo printed", "leaves")
+	expectIs(t, "it is held up, ", !released.Stop(), false)
+	expectIs(t, "its output", out.String(), "printed\n")
+	box.write("../work/go", 0o600, "")
+}
