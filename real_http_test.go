@@ -5,7 +5,6 @@ package main
 // What serves the scripted Messages API.
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -42,14 +41,14 @@ func (api *scriptedAPI) serve(w http.ResponseWriter, r *http.Request) {
 	case r.Method == http.MethodPost && r.URL.Path == "/v1/messages":
 		api.message(w, r, body)
 	default: // the number is for /v1/messages/count_tokens
-		sendJSON(w, http.StatusOK, map[string]any{"input_tokens": 10})
+		sendJSON(w, http.StatusOK, fields{"input_tokens": 10})
 	}
 }
 
 func (api *scriptedAPI) message(w http.ResponseWriter, r *http.Request, body []byte) {
 	request, stream, err := parseRequest(body, api.marker)
 	if err != nil {
-		sendJSON(w, http.StatusBadRequest, map[string]any{"type": "error", "error": map[string]any{"type": "invalid_request_error", "message": "scripted API: " + err.Error()}})
+		sendError(w, http.StatusBadRequest, "invalid_request_error", "scripted API: "+err.Error())
 		return
 	}
 	request.Header = r.Header.Clone()
@@ -65,55 +64,64 @@ func (api *scriptedAPI) message(w http.ResponseWriter, r *http.Request, body []b
 		time.Sleep(reply.takes)
 	}
 	if reply.status != 0 {
-		sendJSON(w, reply.status, map[string]any{"type": "error", "error": map[string]any{"type": reply.errorType, "message": reply.text}})
+		sendError(w, reply.status, reply.errorType, reply.text)
 		return
 	}
-	block, begun, reason := map[string]any{"type": "text", "text": reply.text}, map[string]any{"type": "text", "text": ""}, "end_turn"
-	delta := map[string]any{"type": "text_delta", "text": reply.text}
+	reason := "end_turn"
+	begun := fields{"type": "text", "text": ""}
+	delta := fields{"type": "text_delta", "text": reply.text}
 	if reply.thinks {
-		block = map[string]any{"type": "thinking", "thinking": reply.text, "signature": "c2ln"}
-		begun = map[string]any{"type": "thinking", "thinking": "", "signature": ""}
-		delta = map[string]any{"type": "thinking_delta", "thinking": reply.text}
+		begun = fields{"type": "thinking", "thinking": "", "signature": ""}
+		delta = fields{"type": "thinking_delta", "thinking": reply.text}
 	}
 	if reply.tool != "" {
 		id := fmt.Sprintf("toolu_%024d", n)
-		block = map[string]any{"type": "tool_use", "id": id, "name": reply.tool, "input": json.RawMessage(reply.input)}
-		begun = map[string]any{"type": "tool_use", "id": id, "name": reply.tool, "input": map[string]any{}}
-		delta, reason = map[string]any{"type": "input_json_delta", "partial_json": reply.input}, "tool_use"
+		begun = fields{"type": "tool_use", "id": id, "name": reply.tool, "input": fields{}}
+		delta = fields{"type": "input_json_delta", "partial_json": reply.input}
+		reason = "tool_use"
 	}
-	message := map[string]any{"id": fmt.Sprintf("msg_%024d", n), "type": "message", "role": "assistant", "model": request.Model, "stop_sequence": nil}
+	usage := fields{"input_tokens": 10 + reply.fresh, "cache_read_input_tokens": reply.tokens}
+	usage["output_tokens"] = 1
+	message := fields{"id": fmt.Sprintf("msg_%024d", n), "type": "message", "role": "assistant", "usage": usage,
+		"content": []any{}, "model": request.Model, "stop_reason": nil, "stop_sequence": nil}
 	if !stream {
-		message["content"], message["stop_reason"], message["usage"] = []any{block}, reason, map[string]any{"input_tokens": 10 + reply.tokens, "output_tokens": 5}
+		message["content"] = []any{fields{"type": "text", "text": reply.text}}
+		message["stop_reason"] = reason
 		sendJSON(w, http.StatusOK, message)
 		return
 	}
-	message["content"], message["stop_reason"], message["usage"] = []any{}, nil, map[string]any{"input_tokens": 10 + reply.fresh, "cache_read_input_tokens": reply.tokens, "output_tokens": 1}
 	w.Header().Set("Content-Type", "text/event-stream")
 	index := 0
-	send := func(event map[string]any) {
+	send := func(event fields) {
 		fmt.Fprintf(w, "event: %s\ndata: %s\n\n", event["type"], encodeJSON(event))
 	}
-	sendBlock := func(begun, delta map[string]any) {
-		send(map[string]any{"type": "content_block_start", "index": index, "content_block": begun})
+	sendBlock := func(begun, delta fields) {
+		send(fields{"type": "content_block_start", "index": index, "content_block": begun})
 		if delta != nil {
-			send(map[string]any{"type": "content_block_delta", "index": index, "delta": delta})
+			send(fields{"type": "content_block_delta", "index": index, "delta": delta})
 		}
-		send(map[string]any{"type": "content_block_stop", "index": index})
+		send(fields{"type": "content_block_stop", "index": index})
 		index++
 	}
-	send(map[string]any{"type": "message_start", "message": message})
+	send(fields{"type": "message_start", "message": message})
 	if reply.advice != "" {
 		id := fmt.Sprintf("srvtoolu_%024d", n)
-		sendBlock(map[string]any{"type": "server_tool_use", "id": id, "name": "advisor", "input": map[string]any{}}, nil)
-		sendBlock(map[string]any{"type": "advisor_tool_result", "tool_use_id": id,
-			"content": map[string]any{"type": "advisor_result", "text": reply.advice}}, nil)
+		sendBlock(fields{"type": "server_tool_use", "id": id, "name": "advisor", "input": fields{}}, nil)
+		advice := fields{"type": "advisor_result", "text": reply.advice}
+		sendBlock(fields{"type": "advisor_tool_result", "tool_use_id": id, "content": advice}, nil)
 	}
 	if !reply.isEmpty {
 		sendBlock(begun, delta)
 	}
-	send(map[string]any{"type": "message_delta", "delta": map[string]any{"stop_reason": reason, "stop_sequence": nil},
-		"usage": map[string]any{"output_tokens": 5 + reply.out}})
-	send(map[string]any{"type": "message_stop"})
+	end := fields{"stop_reason": reason, "stop_sequence": nil}
+	send(fields{"type": "message_delta", "delta": end, "usage": fields{"output_tokens": 5 + reply.out}})
+	send(fields{"type": "message_stop"})
+}
+
+type fields = map[string]any
+
+func sendError(w http.ResponseWriter, status int, kind, message string) {
+	sendJSON(w, status, fields{"type": "error", "error": fields{"type": kind, "message": message}})
 }
 
 func sendJSON(w http.ResponseWriter, status int, value any) {

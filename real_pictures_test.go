@@ -1,7 +1,7 @@
 package main
 
-// The session that the pictures in docs/ show, for .ci/pictures. Claude Code, ccc, git and go are real. What the
-// models say, how long they take and how many tokens they use is this script.
+// The session that the pictures in docs/ show, for .ci/pictures. Claude Code, ccc, git and go are real.
+// What the models say, how long they take and how many tokens they use is this script.
 
 import (
 	"os"
@@ -16,26 +16,30 @@ import (
 // pictured is what people and models say in the pictures of one language.
 type pictured struct {
 	suffix, locale, home, request, done, feedback, doneAgain string
-	shop, bills, feeds, blog                                 string // requests of the other sessions that ccc status lists
+	shop, bills, feeds, blog                                 string // requests of the other sessions
 }
 
 var picturedIn = []pictured{{
 	suffix: "", locale: "en_US.UTF-8", home: "/home/ada",
 	request: "Add --monthly to renew: go run . --monthly 2026-01-31 must print 2026-02-28. With a test.",
-	done:    "renew has `--monthly` now: one month instead of twelve. TestNext covers it, `go test ./...` passes.",
+	done: "renew has `--monthly` now: one month instead of twelve. " +
+		"TestNext covers it, `go test ./...` passes.",
 	feedback: "`go run . --monthly 2026-01-31` prints 2026-03-03; the user asked for 2026-02-28. " +
 		"AddDate in next (main.go:27) runs past the end of a shorter month, and TestNext only tries the 15th. " +
 		"Stop at the last day of the month, add this example to TestNext, then run both and show their output.",
-	doneAgain: "next stops at the end of a shorter month now: `go run . --monthly 2026-01-31` prints 2026-02-28. " +
+	doneAgain: "next stops at the end of a shorter month now: " +
+		"`go run . --monthly 2026-01-31` prints 2026-02-28. " +
 		"That example is in TestNext, and `go test ./...` passes.",
 	shop: "Show delivery dates in the basket", bills: "Round each line of an invoice",
 	feeds: "No panic on any of testdata/broken", blog: "Tag pages, linked from each post",
 }, {
 	suffix: "-cn", locale: "zh_CN.UTF-8", home: "/home/lin",
 	request: "给 renew 加上 --monthly：go run . --monthly 2026-01-31 要输出 2026-02-28。要有测试。",
-	done:    "已给 renew 加上 `--monthly`，每次只推后一个月。TestNext 测了它，`go test ./...` 通过。",
+	done: "已给 renew 加上 `--monthly`，每次只推后一个月。" +
+		"TestNext 测了它，`go test ./...` 通过。",
 	feedback: "运行 `go run . --monthly 2026-01-31`，得到 2026-03-03，用户要的是 2026-02-28。" +
-		"next（main.go:27）里的 AddDate 遇到天数少的月份会溢出到下个月，而 TestNext 只试了 15 日。" +
+		"next（main.go:27）里的 AddDate 遇到天数少的月份会溢出到下个月，" +
+		"而 TestNext 只试了 15 日。" +
 		"让结果停在当月最后一天，把这个例子加进 TestNext，再运行两者，贴出输出。",
 	doneAgain: "next 现在停在较短月份的月底：`go run . --monthly 2026-01-31` 输出 2026-02-28。" +
 		"这个例子已加进 TestNext，`go test ./...` 通过。",
@@ -49,7 +53,7 @@ func TestPictures(t *testing.T) {
 		t.Skip("CCC_PICTURES, the directory for the screens, is not set")
 	}
 	for _, p := range picturedIn {
-		forNewest(t, nil, func(t *testing.T, _ realClient, box *sandbox, _ *scriptedAPI) {
+		forNewest(t, script{}, func(t *testing.T, _ realClient, box *sandbox, _ *scriptedAPI) {
 			p.play(t, box, dir)
 		})
 	}
@@ -166,7 +170,7 @@ func (p pictured) play(t *testing.T, box *sandbox, dir string) {
 	another("blog", p.blog, "claude", "-p", "--continue", "/supervisor off")
 	tty.waitFor("2/10", 5*time.Minute)
 	tty.waitFor(" for 1m ", time.Minute) // as in "Worked for 1m 28s"
-	expectEnd(t, "ccc verdict", box.run(time.Minute, "", "ccc", "verdict"), 0, "allow\n", "ccc")
+	expectEnd(t, "ccc verdict", box.run(3*time.Minute, "", "ccc", "verdict"), 0, "allow\n", "ccc")
 	save("session"+p.suffix+".txt", draw("session"))
 	others.Wait()
 	another("shop", p.shop)

@@ -1,10 +1,6 @@
 package main
 
-// A day with the pre-push hook of the guide on the real Claude Code.
-//
-// Evidence on the real Claude Code: receipts on the screen, a review by hand.
-//
-// The reviewer's model on the real Claude Code, compared with the agent's where both ask the API.
+// Reviews on the real Claude Code: prompt cache, tools, evidence, a review by hand, the reviewer's model.
 
 import (
 	"bytes"
@@ -21,143 +17,155 @@ import (
 	"time"
 )
 
-// share is how much of before, in bytes, after repeats from its start, as the prompt cache sees it: tools, those aside that are
-// loaded later, system and messages, without the marks that say where to cache.
+// cacheBlocks are what the prompt cache sees of a request, in order: tools, those aside that are loaded
+// later, system and messages, without the marks that say where to cache.
+func cacheBlocks(t *testing.T, r apiRequest) (blocks []string) {
+	t.Helper()
+	var wire struct {
+		Tools    []any
+		System   any
+		Messages []struct{ Content any }
+	}
+	check(t, json.Unmarshal(r.Body, &wire))
+	isLater := func(tool any) bool { return tool.(map[string]any)["defer_loading"] == true }
+	contents := []any{slices.DeleteFunc(wire.Tools, isLater), wire.System}
+	for _, m := range wire.Messages {
+		contents = append(contents, m.Content)
+	}
+	for _, content := range contents {
+		list, ok := content.([]any)
+		if !ok {
+			list = []any{map[string]any{"type": "text", "text": content}}
+		}
+		for _, block := range list {
+			if members, ok := block.(map[string]any); ok {
+				delete(members, "cache_control")
+			}
+			blocks = append(blocks, string(encodeJSON(block)))
+		}
+	}
+	return blocks
+}
+
+// share is how much of before, in bytes, after repeats from its start. Each model has a cache of its own.
 func share(t *testing.T, before, after apiRequest) float64 {
 	t.Helper()
-	var blocks [2][]string
-	for i, r := range []apiRequest{before, after} {
-		var wire struct {
-			Tools    []any
-			System   any
-			Messages []struct{ Content any }
-		}
-		check(t, json.Unmarshal(r.Body, &wire))
-		isLater := func(tool any) bool { return tool.(map[string]any)["defer_loading"] == true }
-		contents := []any{slices.DeleteFunc(wire.Tools, isLater), wire.System}
-		for _, m := range wire.Messages {
-			contents = append(contents, m.Content)
-		}
-		for _, content := range contents {
-			list, ok := content.([]any)
-			if !ok {
-				list = []any{map[string]any{"type": "text", "text": content}}
-			}
-			for _, block := range list {
-				if members, ok := block.(map[string]any); ok {
-					delete(members, "cache_control")
-				}
-				blocks[i] = append(blocks[i], string(encodeJSON(block)))
-			}
-		}
-	}
-	same, all := 0, 0
-	if before.Model != after.Model { // each model has a cache of its own
+	if before.Model != after.Model {
 		return 0
 	}
-	for i, block := range blocks[0] {
-		all += len(block)
-		if i < len(blocks[1]) && blocks[1][i] == block && same == all-len(block) {
+	same, all, repeated := 0, 0, cacheBlocks(t, after)
+	for i, block := range cacheBlocks(t, before) {
+		if i < len(repeated) && repeated[i] == block && same == all {
 			same += len(block)
 		}
+		all += len(block)
 	}
 	return float64(same) / float64(all)
 }
 
-// What a review takes from the prompt cache, in an interactive session of three turns with two reviews each. It becomes long
-// before the second: from there on the reviews take the agent's. The API says of each request how much of it repeats the
-// agent's last one; where that is too little, as before 2.1.329, whose fork has other tools, one review finds out and the later
-// ones have a prompt of their own. The screen says nothing of it.
+// servedBy is a reply of which the API says how much of its 100,000 tokens the cache held.
+func (r apiReply) servedBy(share float64) apiReply {
+	r.tokens, r.fresh = int(share*100_000), int((1-share)*100_000)
+	return r
+}
+
+// inText gives a verdict in text if the request takes it in no other form.
+func (r apiReply) inText(request apiRequest) apiReply {
+	if r.tool == "StructuredOutput" && !slices.Contains(request.Tools, r.tool) {
+		return replyText("I looked.\n```json\n" + r.input + "\n```")
+	}
+	return r
+}
+
+// ways are those of the reviews of the one session.
+func (box *sandbox) ways() (ways []string) {
+	for _, r := range endsOf(box.onlyTimeline()) {
+		ways = append(ways, r.Way)
+	}
+	return ways
+}
+
+// What a review takes from the prompt cache, in three turns with two reviews each. The conversation becomes
+// long before the second: from there on the reviews take the agent's. The API says how much of the agent's
+// last request each repeats; where that is too little, as before 2.1.329, whose fork has other tools, one
+// review finds out and the later ones have a prompt of their own.
 func TestRealClientCache(t *testing.T) {
-	forClients(t, nil, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
+	forClients(t, script{}, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
 		needCopy(t, box)
-		var agents, reviews atomic.Int32
-		var last apiRequest // of the agent's
-		served := 0.0       // how much of it the review's request repeats
 		var mu sync.Mutex
-		api := newAnsweringAPI(t, say(verdictForm), func(r apiRequest) apiReply {
+		agents, reviews := 0, 0
+		var last, review apiRequest // of the agent's, and the first one of the last review
+		var repeated [][2]float64   // how much of these a review's first request repeats
+		box.use(newAnsweringAPI(t, say(verdictForm), func(r apiRequest) apiReply {
 			mu.Lock()
 			defer mu.Unlock()
-			if r.Kind == "agent" {
-				last = r
-			} else if r.Kind == "review" {
-				served = share(t, last, r)
-			}
 			if r.Kind == "agent" { // in each turn a tool, an attempt that is sent back, and the answer
-				n := int(agents.Add(1)) - 1
-				return [...]apiReply{replyTool("Read", `{"file_path":"notes.txt"}`), replyText(fmt.Sprint("attempt ", n/3+1, " ", strings.Repeat("what I did and why. ", 900))),
-					replyText(fmt.Sprint("answer ", n/3+1))}[n%3].after(n / 3 * cacheLeast)
+				last = r
+				turn, n := agents/3, agents%3
+				agents++
+				attempt := fmt.Sprint("attempt ", turn+1, " ", strings.Repeat("what I did and why. ", 900))
+				replies := [...]apiReply{replyTool("Read", `{"file_path":"notes.txt"}`), replyText(attempt),
+					replyText(fmt.Sprint("answer ", turn+1))}
+				return replies[n].after(turn * cacheLeast)
 			}
-			n := int(reviews.Add(1)) - 1
-			reply := [...]apiReply{replyTool("Write", `{"file_path":"reviewer.txt","content":"x"}`), bash(tryCommand() + " 'cat notes.txt >reviewer.txt'"),
-				replyVerdict(false, "show the tests"), replyVerdict(true, "")}[n%4]
-			if reply.tool == "StructuredOutput" && !slices.Contains(r.Tools, "StructuredOutput") {
-				reply = replyText("I looked.\n```json\n" + reply.input + "\n```")
+			replies := [...]apiReply{replyTool("Write", `{"file_path":"reviewer.txt","content":"x"}`),
+				bash(tryCommand() + " 'cat notes.txt >reviewer.txt'"),
+				replyVerdict(false, "show the tests"), replyVerdict(true, "")}
+			n, served := reviews%4, share(t, last, r)
+			reviews++
+			if n == 0 || n == 3 { // a review begins
+				repeated = append(repeated, [2]float64{served, share(t, review, r)})
+				review = r
 			}
-			reply.tokens, reply.fresh = int(served*100_000), int((1-served)*100_000)
-			return reply
-		})
-		box.use(api)
-		box.setSettings(`{"permissions":{"allow":["Edit","Write"]},"hooks":{"Stop":[{"hooks":[{"type":"command","command":"echo x$CCC_SUPERVISOR_HOOK >>$HOME/user-hooks"}]}]}}`)
+			return replies[n].inText(r).servedBy(served)
+		}))
+		box.setSettings(`{"permissions":{"allow":["Edit","Write"]},"hooks":{"Stop":[{"hooks":[{"type":"command",
+			"command":"echo x$CCC_SUPERVISOR_HOOK >>$HOME/user-hooks"}]}]}}`)
 		tty := box.start()
 		for i := range 3 {
 			tty.prompt(fmt.Sprint("request ", i+1))
 			tty.waitFor(fmt.Sprint("answer ", i+1), 90*time.Second)
-			api.await(t, "review", 4*(i+1), 120*time.Second)
 			box.awaitVerdicts(2 * (i + 1))
 		}
-		var ways []string
-		for _, r := range endsOf(box.onlyTimeline()) {
-			ways = append(ways, r.Way)
-		}
 		want := []string{"own", "own", "cache", "cache", "cache", "cache"}
-		if olderThan(client.version, "2.1.329") {
+		isMissed := olderThan(client.version, "2.1.329")
+		if isMissed {
 			want = []string{"own", "own", "cache", "own", "own", "own"}
 		}
-		if !slices.Equal(ways, want) {
-			t.Fatalf("the ways %q, want %q", ways, want)
+		expectEqual(t, "the ways", box.ways(), want)
+		for i, way := range want {
+			isShared := way == "cache" && repeated[i][0] > 0.95 || way == "own" && (i == 0 || repeated[i][1] > 0.9)
+			expectIs(t, fmt.Sprintf("review %d shares what it can: %.2f", i, repeated[i]), isShared || isMissed, true)
 		}
-		missed := box.run(20*time.Second, "", "ccc", "log").stdout
-		expectIs(t, "the log says that the cache did not serve", strings.Contains(missed, "没有命中，之后的审查不再用它"), want[3] == "own")
-		if want[3] == "cache" {
-			measureShares(t, api.requests(""), ways)
-		}
+		log := box.run(20*time.Second, "", "ccc", "log").stdout
+		isSaid := strings.Contains(log, "没有命中，之后的审查不再用它")
+		expectIs(t, "the log says that the cache did not serve", isSaid, isMissed)
 		expectNotIn(t, "the screen", tty.screen(), "cache", "缓存")
-		expectEqual(t, "the verdicts", box.timelineVerdicts(), slices.Repeat([]verdict{verdictBlock, verdictAllow}, 3))
-		expectEqual(t, "the reviewer's runs", box.ranCommands(), slices.Repeat([]string{"cat notes.txt >reviewer.txt → 0"}, 3))
-		if _, err := os.Stat(filepath.Join(box.work, "reviewer.txt")); err == nil {
-			t.Error("the reviewer wrote a file")
-		}
-		if ran := box.read("user-hooks"); strings.Contains(ran, "x1") || strings.Count(ran, "x\n") != 6 {
-			t.Errorf("the user's hook ran %q", ran)
-		}
+		box.expectVerdicts(slices.Repeat([]verdict{verdictBlock, verdictAllow}, 3)...)
+		runs := slices.Repeat([]string{"cat notes.txt >reviewer.txt → 0"}, 3)
+		expectEqual(t, "the reviewer's runs", box.ranCommands(), runs)
+		_, err := os.Stat(filepath.Join(box.work, "reviewer.txt"))
+		expectIs(t, "the reviewer wrote a file", err == nil, false)
+		expectIs(t, "the runs of the user's hook", box.read("user-hooks"), strings.Repeat("x\n", 6))
 		box.expectOneSession()
 	})
 }
 
-// The same of a printed session, where a review is asked alike on every version.
-func TestRealClientCachePrinted(t *testing.T) {
-	forClients(t, func() script {
-		return script{marker: say(verdictForm), agent: []apiReply{replyText("first answer"), replyText("second answer").after(cacheLeast)},
-			reviewer: []apiReply{replyVerdict(false, "show the tests"), replyText(`{"allow_stop": true, "feedback": ""}`)}}
-	}, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
-		got := box.run(60*time.Second, "", "ccc", "--supervisor", "-p", "fix the bug")
-		expectRun(t, box, got, "second answer", verdictBlock, verdictAllow)
-		measureShares(t, api.requests(""), []string{"own", "cache"})
-	})
-}
-
-// A session with an advisor, by settings or flag: its reviewer has none, whichever way it is asked, though its fork comes from a
-// conversation with advice. The agent's prompt cache holds the advice: a review that misses it for that is the last to ask
-// with it.
+// A session with an advisor, by settings or flag: its reviewer has none, whichever way it is asked, though
+// its fork comes from a conversation with advice. The agent's prompt cache holds the advice: a review that
+// misses it for that is the last to ask with it.
 func TestRealClientAdvisor(t *testing.T) {
 	beside(t)
 	const advice = "say it again"
-	for name, args := range map[string][]string{"settings": nil, "flag": {"--advisor", "opus", "--model", "sonnet"}} {
+	flags := []string{"--advisor", "opus", "--model", "sonnet"}
+	for name, args := range map[string][]string{"settings": nil, "flag": flags} {
 		t.Run(name, func(t *testing.T) {
-			forClients(t, nil, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
+			forClients(t, script{}, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
 				var reviews, asked atomic.Int32
 				var last atomic.Value // the agent's request
+				isAdvised := func(r apiRequest) bool {
+					return slices.Contains(r.Tools, "advisor") || bytes.Contains(r.Body, []byte(advice))
+				}
 				box.use(newAnsweringAPI(t, say(verdictForm), func(r apiRequest) apiReply {
 					if r.Kind == "agent" {
 						last.Store(r)
@@ -165,253 +173,72 @@ func TestRealClientAdvisor(t *testing.T) {
 						reply.advice = advice
 						return reply
 					}
-					if slices.Contains(r.Tools, "advisor") || bytes.Contains(r.Body, []byte(advice)) {
+					if isAdvised(r) {
 						asked.Add(1)
 					}
-					served := share(t, last.Load().(apiRequest), r)
 					reply := replyVerdict(reviews.Add(1) == 3, "show the tests")
-					if !slices.Contains(r.Tools, reply.tool) {
-						reply = replyText(reply.input)
-					}
-					reply.tokens, reply.fresh = int(served*100_000), int((1-served)*100_000)
-					return reply
+					return reply.inText(r).servedBy(share(t, last.Load().(apiRequest), r))
 				}))
 				box.vars = append(box.vars, "CLAUDE_CODE_ENABLE_EXPERIMENTAL_ADVISOR_TOOL=1")
 				if args == nil {
 					box.setSettings(`{"advisorModel":"opus","model":"sonnet"}`)
 				}
-				got := box.run(90*time.Second, "", slices.Concat([]string{"ccc", "--supervisor", "-p", "hello"}, args)...)
-				if agent := last.Load().(apiRequest); got.code != 0 || !slices.Contains(agent.Tools, "advisor") ||
-					!bytes.Contains(agent.Body, []byte(advice)) {
-					t.Errorf("the agent has no advisor, so the test shows nothing: %+v", got)
-				}
-				expectEqual(t, "the verdicts", box.timelineVerdicts(), []verdict{verdictBlock, verdictBlock, verdictAllow})
+				box.run(3*time.Minute, "", slices.Concat([]string{"ccc", "--supervisor", "-p", "hello"}, args)...)
+				expectIs(t, "the agent has an advisor", isAdvised(last.Load().(apiRequest)), true)
+				box.expectVerdicts(verdictBlock, verdictBlock, verdictAllow)
 				expectIs(t, "the reviewer's requests with an advisor", asked.Load(), 0)
-				var ways []string
-				for _, r := range endsOf(box.onlyTimeline()) {
-					ways = append(ways, fmt.Sprint(r.Way, r.CacheMissed))
-				}
-				want := []string{"cachefalse", "cachetrue", "ownfalse"}
-				expectEqual(t, "the ways, and whether they missed the cache,", ways, want)
+				expectEqual(t, "the ways", box.ways(), []string{"cache", "cache", "own"})
+				expectIs(t, "the second missed the cache", endsOf(box.onlyTimeline())[1].CacheMissed, true)
 			})
 		})
 	}
 }
 
-// What changed since the request comes with it, and with a review by hand what changed since the approval.
-func TestRealClientChanges(t *testing.T) {
-	forClients(t, func() script {
-		return script{agent: []apiReply{bash("echo more >>notes.txt; git -c user.name=x -c user.email=x@x commit -qam second; echo new >fresh.txt"), replyText("the answer")},
-			reviewer: []apiReply{replyVerdict(true, "")}}
-	}, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
-		box.repository()
-		box.gitIn(box.work, "echo theirs >theirs.txt")
-		got := box.run(60*time.Second, "make it so\n", "ccc", "--supervisor", "--", "-p", "--permission-mode", "bypassPermissions")
-		expectRun(t, box, got, "the answer", verdictAllow)
-		expect := func(wants ...string) {
-			t.Helper()
-			reviews := api.requests("review")
-			text := reviews[len(reviews)-1].last("user")
-			expectIn(t, "the request", text, wants...)
-		}
-		expect("与改动开始时工作树里的内容相比", "A fresh.txt\nM notes.txt\n```", "\n+more\n", "\n+new\n")
-		box.gitIn(box.work, "echo mine >fresh.txt; rm theirs.txt")
-		if got := box.run(60*time.Second, "", "ccc", "review"); got.code != 0 {
-			t.Errorf("%+v", got)
-		}
-		expect("用户自己发起的", "M fresh.txt\nD theirs.txt\n```", "\n-new\n+mine\n")
-	})
-}
-
-// Work that was refused to the limit is part of what another session is judged by, which only asks a question; ccc's state lies in
-// the project.
-func TestRealClientRefusedWork(t *testing.T) {
-	forClients(t, func() script {
-		return script{agent: []apiReply{bash("echo more >>notes.txt"), replyText("done"), replyText("done again"), replyText("it says a note")},
-			reviewer: []apiReply{replyVerdict(false, "write a test"), replyVerdict(true, "")}}
-	}, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
-		box.repository()
-		box.vars = append(box.vars, "CCC_WORK_DIR="+box.work)
-		box.write(".claude/ccc.json", 0o600, `{"supervisor":{"max_iterations":1}}`)
-		box.run(60*time.Second, "make it so\n", "ccc", "--supervisor", "--", "-p", "--permission-mode", "bypassPermissions")
-		expectEnd(t, "the verdict", box.run(20*time.Second, "", "ccc", "verdict"), 1, "limit\n", "ccc")
-		box.run(60*time.Second, "what do the notes say?\n", "ccc", "--supervisor", "--", "-p", "--permission-mode", "bypassPermissions")
-		expectIn(t, "the request", api.lastReview(t), "另一个会话的改动，还没有通过", "它最新的要求：make it so", "它上次的反馈：write a test", "```\nM notes.txt\n```")
-		expectEnd(t, "the verdict", box.run(20*time.Second, "", "ccc", "verdict"), 0, "allow\n", "ccc")
-	})
-}
-
-// Work that was sent back on a branch, and that the user has committed there, is judged by whoever stops there next, though another
-// session was approved on main meanwhile.
-func TestRealClientRefusedOnBranch(t *testing.T) {
-	forClients(t, nil, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
-		api := box.answering(func(r apiRequest) apiReply {
-			switch last := r.last("user"); {
-			case r.Kind == "review":
-				isLater := strings.Contains(last, "what is left") || strings.Contains(last, "is all well")
-				return replyVerdict(isLater, "write a test")
-			case strings.Contains(last, "fix the notes"):
-				return bash("echo more >>notes.txt")
-			}
-			return replyText("done")
-		})
-		box.repository()
-		box.write(".claude/ccc.json", 0o600, `{"supervisor":{"max_iterations":1}}`)
-		ask := func(words string) {
-			box.run(60*time.Second, words+"\n", "ccc", "--supervisor", "--", "-p", "--permission-mode", "bypassPermissions")
-		}
-		box.gitIn(box.work, "git checkout -q -b topic")
-		ask("fix the notes")
-		box.gitIn(box.work, "git commit -qam WIP; git checkout -q main")
-		ask("is all well?")
-		expectNotIn(t, "the request on main", api.lastReview(t), "M notes.txt")
-		box.gitIn(box.work, "git checkout -q topic")
-		ask("what is left?")
-		expectIn(t, "the request on the branch", api.lastReview(t), "它最新的要求：fix the notes", "```\nM notes.txt\n```")
-		expectEnd(t, "the verdict", box.run(20*time.Second, "", "ccc", "verdict"), 0, "allow\n", "ccc")
-	})
-}
-
-// What the user edits after a prompt that Esc ended before the agent did anything is the user's.
-func TestRealClientEditsAfterEscape(t *testing.T) {
-	forClients(t, nil, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
-		api := box.answering(func(r apiRequest) apiReply {
-			switch last := r.last("user"); {
-			case r.Kind == "review":
-				return replyVerdict(true, "")
-			case strings.Contains(last, "begin later"):
-				return apiReply{text: "late", takes: time.Minute}
-			case strings.Contains(last, "add a line"):
-				return bash("echo own >>notes.txt")
-			}
-			return replyText("done")
-		})
-		box.repository()
-		tty := box.start("--permission-mode", "bypassPermissions")
-		tty.prompt("begin later")
-		api.await(t, "agent", 1, 60*time.Second)
-		tty.keys("Escape")
-		tty.waitUntil("the prompt in the input line", 60*time.Second, func(screen string) bool {
-			return strings.HasPrefix(inputLine(screen), "❯ begin later")
-		})
-		box.gitIn(box.work, "echo theirs >>notes.txt; git commit -qam mine")
-		tty.enter("add a line") // the client gives the words back, for enter to delete
-		box.awaitVerdicts(1)
-		request := api.lastReview(t)
-		expectIn(t, "the request", request, "\n+own\n")
-		expectNotIn(t, "the request", request, "\n+theirs\n")
-	})
-}
-
-// Where the conversation began without ccc the change begins at the commit that was checked out then: what the agent did before is
-// shown.
-func TestRealClientBegunBefore(t *testing.T) {
-	forClients(t, func() script {
-		return script{agent: []apiReply{bash("echo one >one.txt"), replyText("the first"), bash("echo two >two.txt"), replyText("the second")},
-			reviewer: []apiReply{replyVerdict(true, "")}}
-	}, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
-		box.gitIn(box.work, "git init -q; git add .; GIT_COMMITTER_DATE=2020-01-01T00:00:00Z git commit -qm first")
-		if got := box.run(60*time.Second, "make one\n", "claude", "-p", "--permission-mode", "bypassPermissions"); got.stdout != "the first\n" {
-			t.Fatalf("%+v", got)
-		}
-		transcripts, _ := filepath.Glob(box.home + "/.claude/projects/*/*.jsonl")
-		text, err := os.ReadFile(transcripts[0])
-		check(t, err)
-		long := regexp.MustCompile(`"timestamp":"\d+`).ReplaceAll(text, []byte(`"timestamp":"2025`)) // it was not a moment ago
-		check(t, os.WriteFile(transcripts[0], long, 0o600))
-		got := box.run(60*time.Second, "make two\n", "ccc", "--supervisor", "--", "-p", "--continue", "--permission-mode", "bypassPermissions")
-		expectRun(t, box, got, "the second", verdictAllow)
-		expectIn(t, "the request", api.lastReview(t), "make one", "其中可能有更早的改动", "A one.txt\nA two.txt\n")
-	})
-}
-
-// measureShares prints and checks the shares of a run: each review's first request against the agent's last one before
-// it and against the review before it, and each of the agent's requests against the one before.
-func measureShares(t *testing.T, requests []apiRequest, ways []string) {
-	t.Helper()
-	reviews := 0
-	var agent, review, last apiRequest
-	for _, r := range requests {
-		switch {
-		case r.Kind == "review" && last.Kind != "review":
-			toAgent, toReview := share(t, agent, r), 1.0
-			if review.Body != nil {
-				toReview = share(t, review, r)
-			}
-			t.Logf("review: %.1f%% of the agent's last request, %.1f%% of the review before", 100*toAgent, 100*toReview)
-			if way := ways[reviews]; way == "cache" && toAgent < 0.95 || way == "own" && toReview < 0.9 {
-				t.Errorf("a review shares too little")
-			}
-			review = r
-			reviews++
-		case r.Kind == "agent":
-			if agent.Body != nil {
-				own := share(t, agent, r)
-				t.Logf("agent: %.1f%% of its last request", 100*own)
-				if own < 0.99 {
-					t.Errorf("the agent's next request does not repeat its last one")
-				}
-			}
-			agent = r
-		}
-		if r.Kind != "side" {
-			last = r
-		}
-	}
-}
-
 // After EnterWorktree the reviewer stands in the worktree.
 func TestRealClientWorktree(t *testing.T) {
-	forClients(t, func() script {
-		return script{
-			agent: []apiReply{
-				replyTool("EnterWorktree", `{"name":"feature"}`),
-				replyTool("Bash", `{"command":"pwd; echo new >new.txt","description":"write"}`),
-				replyText("done"),
-			},
-			reviewer: []apiReply{replyTool("Bash", `{"command":"ls"}`), replyVerdict(true, "")},
-		}
-	}, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
+	answers := script{
+		agent: []apiReply{replyTool("EnterWorktree", `{"name":"feature"}`), bash("echo new >new.txt"),
+			replyText("done")}, reviewer: []apiReply{bash("ls"), replyVerdict(true, "")}}
+	forClients(t, answers, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
 		box.repository()
-		got := box.run(60*time.Second, "", "ccc", "--supervisor", "-p", "--permission-mode", "bypassPermissions", "work apart")
-		expectRun(t, box, got, "done", verdictAllow)
+		box.prints("done", "work apart", bypass)
+		box.expectVerdicts(verdictAllow)
 		worktree := filepath.Join(box.work, ".claude/worktrees/feature")
-		if _, err := os.Stat(filepath.Join(worktree, "new.txt")); err != nil {
-			t.Fatal("the agent did not work in a worktree: the test shows nothing")
-		}
-		request := api.lastReview(t)
-		expectIn(t, "the request", request, "worktree 里工作："+worktree, "其中可能有更早的改动", "```\nA new.txt\n```")
-		reviews := api.requests("review")
-		expectIn(t, "what the reviewer lists", reviews[1].last("user"), "new.txt")
+		expectIs(t, "what the agent wrote there", box.read("../work/.claude/worktrees/feature/new.txt"), "new\n")
+		expectIn(t, "the request", api.lastReview(t), "worktree 里工作："+worktree, "```\nA new.txt\n```")
+		expectIn(t, "what the reviewer lists", api.requests("review")[1].last("user"), "new.txt")
 	})
 }
 
-// The user's MCP servers can't change anything in a review, although a rule of
-// the user's allows it, unless allowed_tools names them.
+// The user's MCP servers can't change anything in a review, although a rule of the user's allows it, unless
+// allowed_tools names them; nor does the reviewer enter a worktree, or schedule something.
 func TestRealClientTools(t *testing.T) {
 	beside(t)
-	server, _ := filepath.Abs("testdata/mcp")
+	calls := []apiReply{replyTool("mcp__x__write", `{}`), replyTool("EnterWorktree", `{"name":"rv"}`),
+		replyTool("CronCreate", `{"cron":"*/5 * * * *","prompt":"x","durable":true,"recurring":true}`)}
+	mcp := func(box *sandbox) {
+		server, _ := filepath.Abs("testdata/mcp")
+		state := strings.TrimSpace(box.read(".claude.json"))
+		const form = `{"mcpServers":{"x":{"command":%q,"args":[%q]}},`
+		box.write(".claude.json", 0o600, fmt.Sprintf(form, server, filepath.Join(box.home, "mcp"))+state[1:])
+		box.setSettings(`{"permissions":{"allow":["mcp__x"]}}`)
+	}
 	for _, keep := range []bool{false, true} {
 		t.Run(fmt.Sprintf("with_cache_%v", keep), func(t *testing.T) {
-			forClients(t, func() script {
-				agent, verdict := replyText("the answer"), replyVerdict(true, "")
-				if keep {
-					agent = agent.after(cacheLeast)
-					verdict = replyText(`{"allow_stop":true,"feedback":""}`)
-				}
-				return script{agent: []apiReply{agent}, reviewer: []apiReply{replyTool("mcp__x__write", `{}`), replyTool("EnterWorktree", `{"name":"rv"}`),
-					replyTool("CronCreate", `{"cron":"*/5 * * * *","prompt":"x","durable":true,"recurring":true}`), verdict}, marker: say(verdictForm)}
-			}, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
-				box.mcpServer(server)
+			answers := script{reviewer: append(slices.Clone(calls), replyVerdict(true, ""))}
+			if keep {
+				answers = script{marker: say(verdictForm), agent: []apiReply{replyText("done").after(cacheLeast)},
+					reviewer: append(slices.Clone(calls), replyText(`{"allow_stop":true,"feedback":""}`))}
+			}
+			forClients(t, answers, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
+				mcp(box)
 				box.repository()
-				got := box.run(60*time.Second, "", "ccc", "--supervisor", "-p", "hello")
-				expectRun(t, box, got, "the answer", verdictAllow)
-				if reviews := api.requests("review"); len(reviews) < 4 || box.read("mcp.called") != "" {
-					t.Errorf("%d requests; the tool ran: %q", len(reviews), box.read("mcp.called"))
-				}
-				if _, err := os.Stat(filepath.Join(box.work, ".claude")); err == nil {
-					t.Error("the reviewer entered a worktree, or scheduled something")
-				}
+				box.prints("done", "hello")
+				box.expectVerdicts(verdictAllow)
+				expectIs(t, "all was called", len(api.requests("review")) >= 4, true)
+				expectIs(t, "what the tool wrote", box.read("mcp.called"), "")
+				_, err := os.Stat(filepath.Join(box.work, ".claude"))
+				expectIs(t, "a worktree or a schedule", err == nil, false)
 				if n := strings.Count(box.read("mcp.started"), "started"); n != 1 && (!keep || n == 0) {
 					t.Errorf("the server was started %d times, want 1: for the session, not for the review", n)
 				}
@@ -419,84 +246,60 @@ func TestRealClientTools(t *testing.T) {
 		})
 	}
 	t.Run("allowed", func(t *testing.T) {
-		forNewest(t, func() script {
-			return script{agent: []apiReply{replyText("the answer")}, reviewer: []apiReply{replyTool("mcp__x__write", `{}`), replyVerdict(true, "")}}
-		}, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
+		answers := script{reviewer: []apiReply{calls[0], replyVerdict(true, "")}}
+		forNewest(t, answers, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
 			box.write(".claude/ccc.json", 0o600, `{"supervisor":{"allowed_tools":["mcp__x"]}}`)
-			box.mcpServer(server)
-			box.run(60*time.Second, "", "ccc", "--supervisor", "-p", "hello")
-			if box.read("mcp.called") == "" {
-				t.Error("the tool did not run")
-			}
+			mcp(box)
+			box.prints("done", "hello")
+			expectIs(t, "the tool ran", box.read("mcp.called") != "", true)
 		})
 	})
 }
 
-// mcpServer makes the program an MCP server of the user's whose tools a rule of the user's allows.
-func (box *sandbox) mcpServer(program string) {
-	box.t.Helper()
-	state := strings.TrimSpace(box.read(".claude.json"))
-	box.write(".claude.json", 0o600, fmt.Sprintf(`{"mcpServers":{"x":{"command":%q,"args":[%q]}},`, program, filepath.Join(box.home, "mcp"))+state[1:])
-	box.setSettings(`{"permissions":{"allow":["mcp__x"]}}`)
-}
-
-// The reviewer has the session's model and its directories, and finds the session where the agent has changed its own.
-func TestRealClientModelAndDirectories(t *testing.T) {
-	forClients(t, nil, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
-		box.write("../other/far.txt", 0o600, "far away\n")
-		other := filepath.Join(filepath.Dir(box.home), "other")
-		api := newScriptedAPI(t, script{
-			agent:    []apiReply{bash("mkdir -p sub/dir && cd sub/dir && pwd"), replyText("the answer")},
-			reviewer: []apiReply{replyTool("Read", fmt.Sprintf(`{"file_path":%q}`, other+"/far.txt")), replyVerdict(true, "")},
-		})
-		box.use(api)
-		box.setSettings(`{"hooks":{"Stop":[{"hooks":[{"type":"command","command":"pwd >>$HOME/cwd"}]}]}}`)
-		got := box.run(60*time.Second, "hello", "ccc", "--supervisor", "--", "-p", "--model", "haiku", "--permission-mode", "bypassPermissions", "--add-dir", other)
-		expectRun(t, box, got, "the answer", verdictAllow)
-		for i, review := range api.requests("review") {
-			if model := api.requests("agent")[0].Model; review.Model != model || !strings.Contains(model, "haiku") {
-				t.Errorf("review request %d is for %s, the agent's is for %s", i, review.Model, model)
-			}
-		}
-		expectIn(t, "what the reviewer read", api.requests("review")[1].last("user"), "far away")
-		if cwd := box.read("cwd"); !strings.Contains(cwd, "/sub/dir") {
-			t.Errorf("the agent's hooks ran in %q: the test shows nothing", cwd)
-		}
-	})
-}
-
-// Three requests in one session, from the first prompt to push and pull request: a feature that is sent back once, "push it", and
-// one more file with a push in the same turn. The agent's push of what was approved passes in a turn in which nothing has been judged
-// yet; what no review has seen is refused.
+// Three requests in one session, with the guide's pre-push hook: a feature that is sent back once, "push
+// it", and one more file with a push in the same turn. The agent's push of what was approved passes; what
+// no review has seen is refused. The user sees what the reviewer ran, and what Claude Code refused it is no
+// look.
 func TestRealClientDay(t *testing.T) {
-	forClients(t, func() script {
-		try := func(command string) apiReply { return bash(tryCommand() + " '" + command + "'") }
-		return script{
-			agent: []apiReply{
-				bash("echo 'echo hello' >hello.sh; git add .; git commit -qm hello"), replyText("hello.sh is there"),
-				bash("echo 'test $(sh hello.sh) = hello && echo ok' >test.sh; git add .; git commit -qm test"), replyText("test.sh is there, too"),
-				bash("git push -q origin topic 2>&1 && echo FIRST-PASSED"), replyText("it is pushed"),
-				bash("echo hello >CHANGES; git add .; git commit -qm changes; git push -q origin topic 2>&1 || echo SECOND-REFUSED"),
-				replyText("the last push is yours"),
-			},
-			reviewer: []apiReply{
-				try("sh hello.sh"), replyVerdict(false, "There is no test."),
-				try("sh test.sh"), replyVerdict(true, ""),
-				try("cat hello.sh"), replyVerdict(true, ""),
-				try("cat CHANGES"), replyVerdict(true, "The last push is left to you."),
-			},
-		}
-	}, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
+	try := func(command string) apiReply { return bash(tryCommand() + " '" + command + "'") }
+	answers := script{
+		agent: []apiReply{
+			bash("echo 'echo hello' >hello.sh; git add .; git commit -qm hello"), replyText("hello.sh is there"),
+			bash("echo 'test $(sh hello.sh) = hello && echo ok' >test.sh; git add .; git commit -qm test"),
+			replyText("test.sh is there, too"),
+			bash("git push -q origin topic 2>&1 && echo FIRST-PASSED"), replyText("it is pushed"),
+			bash("echo hello >CHANGES; git add .; git commit -qm changes; " +
+				"git push -q origin topic 2>&1 || echo SECOND-REFUSED"),
+			replyText("the last push is yours"),
+		},
+		reviewer: []apiReply{
+			try("sh hello.sh; exit 3"), bash("touch made"), replyVerdict(false, "There is no test."),
+			try("sh test.sh"), replyVerdict(true, ""),
+			try("cat hello.sh"), replyVerdict(true, ""),
+			try("cat CHANGES"), replyVerdict(true, "The last push is left to you."),
+		}}
+	forClients(t, answers, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
 		needCopy(t, box)
 		box.vars = append(box.vars, "LANG=en_US.UTF-8")
-		box.gitIn(box.work, "git init -q --bare ../remote; git init -q; git config user.name a; git config user.email a@example.com; git add .; git commit -qm first;"+
-			" git remote add origin ../remote; git push -q origin main; git remote set-head origin main; git checkout -qb topic\n"+hookLines(t, pages[1][0]))
-		tty := box.start("--permission-mode", "bypassPermissions")
+		box.gitIn(box.work, "git init -q --bare ../remote; git init -q; git config user.name a; git add .;"+
+			" git config user.email a@example.com; git commit -qm first; git remote add origin ../remote;"+
+			" git push -q origin main; git remote set-head origin main; git checkout -qb topic\n"+
+			hookLines(t, pages[1][0]))
+		tty := box.start(bypass)
 		tty.prompt("Write hello.sh that says hello")
+		tty.waitFor("[SUPERVISOR] Reviewing the work", 90*time.Second)
 		tty.waitFor("Review 1/10: sent back", 90*time.Second)
+		tty.waitFor("sh hello.sh; exit 3 → exit 3", 90*time.Second)
 		tty.waitFor("Review 2/10: approved", 90*time.Second)
 		tty.waitFor("sh test.sh → ok", 20*time.Second)
 		box.awaitVerdicts(2)
+		isRefused := func(e entry) bool {
+			return e.Step != nil && e.Step.Kind == stepRefused && e.Step.Tool == "Bash(touch made)"
+		}
+		expectIs(t, "a refused call is recorded", slices.ContainsFunc(box.onlyTimeline(), isRefused), true)
+		past, err := box.stateDir().session(box.onlySession()).readHistory()
+		check(t, err)
+		expectNotIn(t, "what was looked at", strings.Join(past.Reviews[0].did.Tools, " "), "touch")
 		tty.prompt("push it")
 		tty.waitFor("cat hello.sh → echo hello", 90*time.Second)
 		box.awaitVerdicts(3)
@@ -508,168 +311,74 @@ func TestRealClientDay(t *testing.T) {
 		for _, request := range api.requests("agent") {
 			told += request.last("user")
 		}
-		expectIn(t, "what the agent read", told, "FIRST-PASSED", newerRequest.en, "changed since: CHANGES", "SECOND-REFUSED")
+		expectIn(t, "what the agent read", told, "FIRST-PASSED", newerRequest.en, "changed since: CHANGES",
+			"SECOND-REFUSED")
 		expectNotIn(t, "what the agent read", told, "--no-verify")
-		expectIs(t, "the remote's", box.gitIn(box.work, "git -C ../remote rev-parse topic"), box.gitIn(box.work, "git rev-parse HEAD~1"))
-
-		expectEnd(t, "ccc verdict", box.run(20*time.Second, "", "ccc", "verdict"), 0, "allow\n", " ago · nothing has changed since")
-		if pushed := box.run(60*time.Second, "", "git", "push", "origin", "topic"); pushed.code != 0 {
-			t.Errorf("the user's push: %+v", pushed)
+		pushed := box.gitIn(box.work, "git -C ../remote rev-parse topic")
+		expectIs(t, "the remote's", pushed, box.gitIn(box.work, "git rev-parse HEAD~1"))
+		user := func(code int, stderr string, command ...string) {
+			t.Helper()
+			got := box.run(3*time.Minute, "", command...)
+			expectIs(t, fmt.Sprintf("%q: %+v", command, got), got.code, code)
+			expectIn(t, "stderr", got.stderr, stderr)
 		}
+		user(0, " ago · nothing has changed since", "ccc", "verdict")
+		user(0, "", "git", "push", "origin", "topic")
 		log := box.ccc("log")
 		expectIn(t, "the log", log, "add CHANGES and push it", "cat CHANGES", "The last push is left to you.")
 		// The user's own line waits for a review by hand.
 		box.gitIn(box.work, "echo by hand >>CHANGES; git commit -qam mine")
-		if got := box.run(60*time.Second, "", "git", "push", "origin", "topic"); got.code == 0 || !strings.Contains(got.stderr, "changed since: CHANGES") {
-			t.Errorf("the user's push: %+v", got)
-		}
-		if got := box.run(90*time.Second, "", "ccc", "review"); got.code != 0 {
-			t.Errorf("ccc review: %+v", got)
-		}
+		user(1, "changed since: CHANGES", "git", "push", "origin", "topic")
+		user(0, "", "ccc", "review")
 		expectIn(t, "the request", api.lastReview(t), "M CHANGES")
-		if got := box.run(60*time.Second, "", "git", "push", "origin", "topic"); got.code != 0 {
-			t.Errorf("the user's push: %+v", got)
-		}
+		user(0, "", "git", "push", "origin", "topic")
 	})
 }
 
-// runningReviewer answers as a reviewer that runs a command in the copy, refuses the first time, and approves from then on.
-func runningReviewer(command string) func(apiRequest) apiReply {
-	var calls atomic.Int32
-	return func(r apiRequest) apiReply {
-		if r.Kind != "review" {
-			return replyText("done")
-		}
-		switch n := calls.Add(1); {
-		case n%3 == 1:
-			return bash(command)
-		case n%3 == 2:
-			return bash("touch made") // which is refused
-		default:
-			return replyVerdict(n >= 6, "not yet")
-		}
-	}
-}
-
-func TestRealClientReceipt(t *testing.T) {
-	forClients(t, func() script { return script{} }, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
-		needCopy(t, box)
-		reviewer := runningReviewer(tryCommand() + ` 'cat notes.txt; exit 3'`)
-		api := newAnsweringAPI(t, "", func(r apiRequest) apiReply {
-			if strings.Contains(r.last("user"), "Do the work") && r.Kind != "review" {
-				box.write("../work/made.txt", 0o600, "by the agent\n")
-			}
-			return reviewer(r)
-		})
-		box.use(api)
-		box.vars = append(box.vars, "LANG=en_US.UTF-8")
-		box.repository()
-		box.gitIn(box.work, "git init -q --bare ../remote; git remote add origin ../remote; git push -q origin HEAD:main; git remote set-head origin main")
-		tty := box.start()
-		tty.prompt("Do the work")
-		tty.waitFor("Review 1/10: sent back", 60*time.Second)
-		tty.waitFor("Review 2/10: approved", 60*time.Second)
-		tty.waitFor("cat notes.txt; exit 3 → exit 3", 10*time.Second)
-		box.awaitVerdicts(2)
-		tty.prompt("push it") // it changes no file
-		box.awaitVerdicts(3)
-		expectIn(t, "the last review in the log", box.ccc("log", "-n", "1"), "push it", "cat notes.txt; exit 3 → exit 3", "approved")
-		refused := 0
-		for _, r := range box.onlyTimeline() {
-			if r.Step != nil && r.Step.Kind == stepRefused && r.Step.Tool == "Bash(touch made)" {
-				refused++
-			}
-		}
-		ids, _ := box.stateDir().sessions()
-		h, err := box.stateDir().session(ids[0]).readHistory()
-		check(t, err)
-		for _, r := range h.Reviews {
-			expectNotIn(t, "what was looked at", strings.Join(r.did.Tools, " "), "touch")
-		}
-		expectIs(t, "the refused calls", refused, 3)
-		expectEnd(t, "ccc verdict", box.run(20*time.Second, "", "ccc", "verdict"), 0, "allow\n", "ccc")
-	})
-}
-
-// A session that ran without ccc is reviewed by hand: one of -p, and one that is open in a client, which goes on.
+// A session that ran without ccc is reviewed by hand: one of -p, and one that is open in a client, which
+// goes on.
 func TestRealClientReviewByHand(t *testing.T) {
-	forClients(t, func() script {
-		return script{agent: []apiReply{replyText("done")}, reviewer: []apiReply{replyVerdict(true, "well"), replyVerdict(true, "well"), replyVerdict(false, "not yet")}}
-	}, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
+	answers := script{reviewer: []apiReply{replyVerdict(true, "well"), replyVerdict(true, ""),
+		replyVerdict(false, "no")}}
+	forClients(t, answers, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
 		box.vars = append(box.vars, "LANG=en_US.UTF-8")
-		if got := box.run(90*time.Second, "", "claude", "-p", "fix the bug"); got.code != 0 {
-			t.Fatalf("%+v", got)
+		review := func(code int, prompt string, args ...string) commandResult {
+			t.Helper()
+			got := box.run(3*time.Minute, "", append([]string{"ccc", "review"}, args...)...)
+			if _, ids, areMore := strings.Cut(got.stderr, "Name one: "); areMore { // nobody looks on here
+				got = box.run(3*time.Minute, "", "ccc", "review", strings.Fields(ids)[0])
+			}
+			expectIs(t, fmt.Sprintf("the exit code of %+v", got), got.code, code)
+			expectIn(t, "stderr", got.stderr, prompt)
+			expectIn(t, "the request", api.lastReview(t), prompt)
+			return got
 		}
-		got := box.run(90*time.Second, "", "ccc", "review")
-		if got.code != 0 || !strings.HasPrefix(got.stdout, "[SUPERVISOR] Review: approved · ") || !strings.HasSuffix(got.stdout, "\nwell\n") || !strings.Contains(got.stderr, "fix the bug") {
-			t.Errorf("%+v", got)
-		}
-		if reviews := api.requests("review"); len(reviews) == 0 || !strings.Contains(reviews[0].last("user"), "fix the bug") {
-			t.Errorf("the reviewer was told %v", reviews)
-		}
+		expectIs(t, "claude", box.run(3*time.Minute, "", "claude", "-p", "fix the bug").stdout, "done\n")
+		got := review(0, "fix the bug")
+		expectPrefix(t, "stdout", got.stdout, "[SUPERVISOR] Review: approved · ")
+		expectSuffix(t, "stdout", got.stdout, "\nwell\n")
 		expectIn(t, "the log", box.ccc("log", "-n", "1"), "fix the bug", "Review: approved")
 		paths, _ := filepath.Glob(box.home + "/.claude/projects/*/*.jsonl")
 		id := strings.TrimSuffix(filepath.Base(paths[0]), ".jsonl")
 		box.write(".claude/projects/copied/"+id+".jsonl", 0o600, box.transcripts()) // it lies in two projects then
-		got = box.run(90*time.Second, "", "ccc", "review", id[:8])
-		expectIs(t, "a second review's exit code", got.code, 0)
+		review(0, "fix the bug", id[:8])
 		tty := box.open("claude")
 		tty.prompt("another task")
-		tty.waitUntil("the transcript tells of it", 60*time.Second, func(string) bool {
-			paths, _ := filepath.Glob(box.home + "/.claude/projects/*/*.jsonl")
-			return slices.ContainsFunc(paths, func(path string) bool {
-				text, _ := os.ReadFile(path)
-				return strings.Contains(string(text), "another task") && strings.Contains(string(text), `"text":"done"`)
-			})
+		tty.waitUntil("the transcript tells of it", time.Minute, func(string) bool {
+			return strings.Count(box.transcripts(), `"text":"done"`) > 2 // of the first one there are two
 		})
-		got = box.run(90*time.Second, "", "ccc", "review")
-		if got.code == 2 && strings.Contains(got.stderr, "which of the sessions") { // nobody looks on here
-			_, ids, _ := strings.Cut(got.stderr, "Name one: ")
-			got = box.run(90*time.Second, "", "ccc", "review", strings.Fields(ids)[0])
-		}
-		if got.code != 1 || !strings.Contains(got.stderr, "another task") {
-			t.Errorf("the command: %+v", got)
-		}
+		review(1, "another task")
 		tty.prompt("go on")
-		tty.waitUntil("the session goes on", 60*time.Second, func(screen string) bool { return strings.Count(screen, "done") > 1 })
+		tty.waitUntil("the session goes on", time.Minute, func(screen string) bool {
+			return strings.Count(screen, "done") > 1
+		})
 		expectNotIn(t, "settings.json", box.settings(), "hooks")
 	})
 }
 
-// A review by hand under nohup outlives its terminal.
-func TestRealClientNohup(t *testing.T) {
-	if testing.Short() {
-		t.Skip("needs tmux")
-	}
-	forClients(t, nil, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
-		isGone := make(chan bool)
-		api := box.answering(func(r apiRequest) apiReply {
-			if r.Kind == "review" {
-				<-isGone
-				return replyVerdict(true, "")
-			}
-			return replyText("done")
-		})
-		if got := box.run(90*time.Second, "", "claude", "-p", "fix the bug"); got.code != 0 {
-			t.Fatalf("%+v", got)
-		}
-		tty := box.terminal("sh", "-c", "nohup ccc review >$HOME/shown 2>&1; echo $? >$HOME/code")
-		api.await(t, "review", 1, 90*time.Second)
-		tty.tmux("kill-server")
-		time.Sleep(time.Second) // SIGHUP is under way
-		close(isGone)
-		box.awaitVerdicts(1)
-		expectEqual(t, "the verdicts", box.timelineVerdicts(), []verdict{verdictAllow})
-	})
-}
-
-// modelScript has the agent stop at once and the reviewer approve.
-func modelScript() script {
-	return script{agent: []apiReply{replyText("the answer")}, reviewer: []apiReply{replyVerdict(true, "")}}
-}
-
-// asked is what tells one model from another at the API: its name and the beta headers that come with it. Left out are
-// those of a permission mode (plan, auto) and of a terminal (how thinking is shown), which a reviewer does not have.
+// asked is what tells one model from another at the API: its name and the beta headers that come with it.
+// Left out are those of a permission mode (plan, auto) and of a terminal (how thinking is shown), which a
+// reviewer does not have.
 func (r apiRequest) asked() string {
 	betas := strings.Split(r.header("Anthropic-Beta"), ",")
 	slices.Sort(betas)
@@ -687,69 +396,51 @@ func (api *scriptedAPI) expectSameModel(t *testing.T, n int) {
 			agents = r.asked()
 		case "review":
 			reviews++
-			if r.asked() != agents {
-				t.Errorf("the reviewer has\n%s, the agent\n%s", r.asked(), agents)
-			}
+			expectIs(t, "the reviewer's model", r.asked(), agents)
 		}
 	}
 	expectIs(t, "the reviews", reviews, n)
-	t.Logf("the agent has %s", agents)
 }
 
-// The reviewer has the session's model, and its long context, by whichever way the session has them.
+// asStream prints as a reviewer does: text alone has other beta headers (2.1.332).
+var asStream = []string{"-p", "--output-format", "stream-json", "--verbose"}
+
+// The reviewer has the session's model, and its long context, by whichever way the session has them, also
+// where it goes on.
 func TestRealClientModel(t *testing.T) {
 	beside(t)
-	const opus, sonnet = "ANTHROPIC_DEFAULT_OPUS_MODEL=glm-5 ", "ANTHROPIC_DEFAULT_SONNET_MODEL=glm-4.7 "
-	const three = opus + sonnet + "ANTHROPIC_DEFAULT_HAIKU_MODEL=glm-4.5-air"
+	const sonnet = "ANTHROPIC_DEFAULT_SONNET_MODEL=glm-4.7 "
+	const three = sonnet + "ANTHROPIC_DEFAULT_OPUS_MODEL=glm-5 ANTHROPIC_DEFAULT_HAIKU_MODEL=glm-4.5-air"
 	const ofThree = `"ANTHROPIC_DEFAULT_OPUS_MODEL":"glm-5","ANTHROPIC_DEFAULT_SONNET_MODEL":"glm-4.7"`
-	for _, test := range []struct {
-		name, args, env, settings, file, provider string
-	}{
+	for _, test := range []struct{ name, args, env, settings, file, provider, resumes string }{
 		{name: "default"},
-		{name: "flag_name", args: "--model claude-sonnet-4-5"},
-		{name: "flag_name_1m", args: "--model claude-sonnet-4-5[1m]"},
-		{name: "flag_alias", args: "--model haiku"},
 		{name: "flag_alias_1m", args: "--model sonnet[1m]"},
-		{name: "flag_unknown", args: "--model glm-4.6"},
 		{name: "flag_unknown_1m", args: "--model glm-4.6[1m]"},
-		{name: "variable_name", env: "ANTHROPIC_MODEL=glm-4.6"},
-		{name: "variable_name_1m", env: "ANTHROPIC_MODEL=glm-4.6[1m]"},
 		{name: "variable_alias_1m", env: "ANTHROPIC_MODEL=opus[1m]"},
 		{name: "variable_and_flag", env: "ANTHROPIC_MODEL=glm-4.6", args: "--model opus"},
-		{name: "mapped_default", env: three},
-		{name: "mapped_flag", env: three, args: "--model sonnet"},
 		{name: "mapped_flag_1m", env: three, args: "--model sonnet[1m]"},
 		{name: "mapped_1m_flag", env: "ANTHROPIC_DEFAULT_SONNET_MODEL=glm-4.7[1m]", args: "--model sonnet"},
 		{name: "mapped_variable", env: three + " ANTHROPIC_MODEL=haiku"},
-		{name: "one_mapped_flag", env: sonnet, args: "--model sonnet"},
 		{name: "one_mapped_other_flag", env: sonnet, args: "--model haiku"},
-		{name: "settings_name_1m", settings: `{"model":"glm-4.6[1m]"}`},
-		{name: "settings_alias", env: three, settings: `{"model":"sonnet"}`},
 		{name: "settings_alias_1m", settings: `{"model":"opus[1m]"}`},
 		{name: "settings_variables", settings: `{"model":"sonnet","env":{` + ofThree + `}}`},
-		{name: "file_name", file: `{"model":"glm-4.6"}`},
-		{name: "file_alias", env: three, file: `{"model":"sonnet"}`},
 		{name: "file_alias_1m", file: `{"model":"opus[1m]"}`},
 		{name: "file_variables", file: `{"model":"sonnet","env":{` + ofThree + `}}`},
-		{name: "provider_name", provider: `"ANTHROPIC_MODEL":"kimi-k2.5"`},
 		{name: "provider_name_1m", provider: `"ANTHROPIC_MODEL":"kimi-k2.5[1m]"`},
 		{name: "provider_mapped_flag", provider: ofThree, args: "--model sonnet"},
-		{name: "agent", args: "--agent dev"},
 		{name: "agent_1m", args: "--agent long"},
-		{name: "agent_mapped", env: three, args: "--agent dev"},
-		{name: "agent_variable", env: "ANTHROPIC_MODEL=haiku", args: "--agent dev"},
-		{name: "agent_settings", settings: `{"model":"haiku"}`, args: "--agent dev"},
-		{name: "agent_and_flag", args: "--agent dev --model haiku"},
-		{name: "opusplan", args: "--model opusplan"},
+		{name: "agent_settings", settings: `{"model":"haiku"}`, args: "--agent long"},
+		{name: "agent_and_flag", args: "--agent long --model haiku"},
 		{name: "opusplan_planning", args: "--model opusplan --permission-mode plan"},
+		{name: "resumed_with_another", resumes: "hello", args: "--continue --model sonnet[1m]"},
+		{name: "resumed_compacted", resumes: "/compact", args: "--continue"},
+		{name: "forked_compacted", resumes: "/compact", args: "--continue --fork-session"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			forClients(t, modelScript, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
+			forClients(t, script{}, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
 				box.vars = append(box.vars, strings.Fields(test.env)...)
-				for agent, model := range map[string]string{"dev": "sonnet", "long": "sonnet[1m]"} {
-					box.write("../work/.claude/agents/"+agent+".md", 0o600,
-						"---\nname: "+agent+"\ndescription: works\nmodel: "+model+"\n---\nWork.\n")
-				}
+				box.write("../work/.claude/agents/long.md", 0o600,
+					"---\nname: long\ndescription: works\nmodel: sonnet[1m]\n---\nWork.\n")
 				args := []string{"ccc", "--supervisor"}
 				if test.provider != "" {
 					box.write(".claude/ccc.json", 0o600, fmt.Sprintf(`{"providers":{"a":{"env":{`+
@@ -759,109 +450,78 @@ func TestRealClientModel(t *testing.T) {
 				if test.settings != "" {
 					box.setSettings(test.settings)
 				}
-				// As a reviewer prints: text alone has other beta headers (2.1.332).
-				args = append(args, "-p", "--output-format", "stream-json", "--verbose")
+				args = append(args, asStream...)
 				if test.file != "" {
 					box.write("../work/more.json", 0o600, test.file)
 					args = append(args, "--settings", filepath.Join(box.work, "more.json"))
 				}
-				args = append(args, strings.Fields(test.args)...)
-				if got := box.run(60*time.Second, "hello", args...); got.code != 0 {
-					t.Errorf("got %+v", got)
+				if test.resumes != "" {
+					before := append([]string{"claude", "--model", "haiku"}, asStream...)
+					box.run(3*time.Minute, "hello", before...)
+					box.run(3*time.Minute, test.resumes, append(before, "--continue")...)
 				}
+				args = append(args, strings.Fields(test.args)...)
+				expectIs(t, "the exit code", box.run(3*time.Minute, "hello", args...).code, 0)
 				api.expectSameModel(t, 1)
 			})
 		})
 	}
 }
 
-// What the user chooses by /model counts from then on, whatever the launch said.
+// What the user chooses by /model counts from then on, whatever the launch said, also in a session that no
+// launch of ccc's has seen, and for a review by hand.
 func TestRealClientModelSwitched(t *testing.T) {
 	beside(t)
-	for _, test := range []struct{ name, args, env, command string }{
-		{name: "longer", args: "--model haiku", command: "/model sonnet[1m]"},
-		{name: "shorter", args: "--model sonnet[1m]", command: "/model haiku"},
-		{name: "from_a_variable", env: "ANTHROPIC_MODEL=haiku", command: "/model opus"},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			forClients(t, modelScript, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
-				box.vars = append(box.vars, strings.Fields(test.env)...)
-				tty := box.start(strings.Fields(test.args)...)
+	const launched, plain = "ccc --supervisor --model sonnet[1m]", "claude --model haiku"
+	for command, then := range map[string]string{launched: "haiku", plain: "sonnet[1m]"} {
+		t.Run(then, func(t *testing.T) {
+			forClients(t, script{}, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
+				box.launch() // the hooks are there
+				tty := box.open(strings.Fields(command)...)
+				if command == plain {
+					tty.prompt("/supervisor on")
+				}
 				tty.prompt("hello")
 				box.awaitVerdicts(1)
-				tty.prompt(test.command)
+				tty.prompt("/model " + then)
 				const asks, answered = "Switch model?", "Set model to"
-				tty.waitUntil("an answer", 60*time.Second, func(screen string) bool {
+				tty.waitUntil("an answer", time.Minute, func(screen string) bool {
 					return strings.Contains(screen, asks) || strings.Contains(screen, answered)
 				})
 				if strings.Contains(tty.screen(), asks) {
 					tty.choose(asks)
 				}
-				tty.waitFor(answered, 60*time.Second)
+				tty.waitFor(answered, time.Minute)
 				tty.prompt("and now?")
 				box.awaitVerdicts(2)
-				api.expectSameModel(t, 2)
+				expectIs(t, "ccc review", box.run(3*time.Minute, "", "ccc", "review").code, 0)
+				api.expectSameModel(t, 3)
 				agents := api.requests("agent")
-				if agents[0].Model == agents[len(agents)-1].Model {
-					t.Error("the model is the same: the test shows nothing")
-				}
+				expectIs(t, "the model is the same", agents[0].Model == agents[len(agents)-1].Model, false)
 			})
 		})
 	}
 }
 
-// A session that goes on has the model that it had, or the one that it is given; so has the reviewer.
-func TestRealClientModelResumed(t *testing.T) {
-	beside(t)
-	for name, args := range map[string]string{
-		"as_it_was": "", "with_another": "--model sonnet[1m]", "compacted": "", "fork_of_compacted": "--fork-session",
-	} {
-		t.Run(name, func(t *testing.T) {
-			forClients(t, modelScript, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
-				print := []string{"-p", "--output-format", "stream-json", "--verbose"}
-				box.run(60*time.Second, "hello", append([]string{"claude", "--model", "haiku"}, print...)...)
-				if strings.Contains(name, "compacted") {
-					box.run(60*time.Second, "/compact", append([]string{"claude", "--model", "haiku", "--continue"}, print...)...)
-				}
-				command := slices.Concat([]string{"ccc", "--supervisor", "--"}, print, []string{"--continue"}, strings.Fields(args))
-				if got := box.run(60*time.Second, "go on", command...); got.code != 0 {
-					t.Errorf("got %+v", got)
-				}
-				api.expectSameModel(t, 1)
-			})
-		})
-	}
-}
-
-// The model is the session's also where no launch of ccc's has seen how it was chosen.
-func TestRealClientModelUnsupervised(t *testing.T) {
-	beside(t)
-	for _, model := range []string{"haiku", "sonnet[1m]"} {
-		t.Run(model, func(t *testing.T) {
-			forClients(t, modelScript, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
-				box.launch() // the hooks are there
-				tty := box.open("claude", "--model", model)
-				tty.prompt("/supervisor on")
-				tty.prompt("hello")
-				box.awaitVerdicts(1)
-				if got := box.run(60*time.Second, "", "ccc", "review"); got.code != 0 {
-					t.Errorf("got %+v", got)
-				}
-				api.expectSameModel(t, 2)
-			})
-		})
-	}
-}
-
-// The reviewer has what the session was launched with: the --settings, by which a helper of the user's pays, and the --betas.
-// No argument of its has what stands in the file, and the file with that goes with it.
+// The reviewer has what the session was launched with: its directories, the --settings, by which a helper
+// of the user's pays, and the --betas. It finds the session where the agent has changed its own directory.
 func TestRealClientGiven(t *testing.T) {
-	answers := script{agent: []apiReply{replyText("the answer")}, reviewer: []apiReply{replyVerdict(true, "")}}
-	forClients(t, func() script { return answers }, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
+	forClients(t, script{}, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
+		box.write("../other/far.txt", 0o600, "far away\n")
+		other := filepath.Join(filepath.Dir(box.home), "other")
+		read := replyTool("Read", fmt.Sprintf(`{"file_path":%q}`, other+"/far.txt"))
+		api := newScriptedAPI(t, script{reviewer: []apiReply{read, replyVerdict(true, "")},
+			agent: []apiReply{bash("mkdir -p sub/dir && cd sub/dir && pwd"), replyText("done")}})
+		box.use(api)
 		box.vars = append(box.vars, "ANTHROPIC_API_KEY=")
-		box.write("../work/given.json", 0o600, `{"apiKeyHelper":"echo key-of-the-helper","env":{"ANTHROPIC_CUSTOM_HEADERS":"X-Given: 1"}}`)
-		expectRun(t, box, box.run(60*time.Second, "", "ccc", "--supervisor", "-p", "--settings", "given.json", "--betas", "context-1m-2025-08-07", "--", "x"),
-			"the answer", verdictAllow)
+		box.write("../work/given.json", 0o600,
+			`{"apiKeyHelper":"echo key-of-the-helper","env":{"ANTHROPIC_CUSTOM_HEADERS":"X-Given: 1"}}`)
+		box.setSettings(`{"hooks":{"Stop":[{"hooks":[{"type":"command","command":"pwd >>$HOME/cwd"}]}]}}`)
+		box.prints("done", "x", bypass, "--add-dir", other, "--settings", "given.json",
+			"--betas", "context-1m-2025-08-07")
+		box.expectVerdicts(verdictAllow)
+		expectIn(t, "what the reviewer read", api.requests("review")[1].last("user"), "far away")
+		expectIn(t, "where hooks run, else the test shows nothing", box.read("cwd"), "/sub/dir")
 		for _, r := range slices.Concat(api.requests("agent"), api.requests("review")) {
 			expectIs(t, r.Kind+"'s key", r.header("X-Api-Key"), "key-of-the-helper")
 			expectIs(t, r.Kind+"'s header", r.header("X-Given"), "1")

@@ -1,11 +1,7 @@
 package main
 
-// Stops and questions on the real Claude Code (see real_test.go): what the contract claims about the client is seen
-// here, in the requests that reach the scripted API. The fake claude of the other tests proves none of it.
-//
-// Turns that Claude Code itself begins or goes on with, on the real Claude Code.
-//
-// Supervision switched on and off in the real Claude Code.
+// Stops, questions and switches on the real Claude Code: what the contract claims about the client is seen
+// here, in the requests that reach the scripted API. The stand-in of the other tests proves none of it.
 
 import (
 	"bytes"
@@ -24,49 +20,36 @@ import (
 	"time"
 )
 
+// The settings begin with a byte order mark.
 func TestRealClientLoop(t *testing.T) {
 	const feedback = "add <tests> & 中文 \"quoted\"\nsecond line"
-	forClients(t, func() script {
-		return script{
-			agent: []apiReply{replyText("first answer"), replyText("second answer")},
-			reviewer: []apiReply{
-				replyTool("Read", `{"file_path":"notes.txt"}`),
-				replyTool("Edit", `{"file_path":"notes.txt","old_string":"a note","new_string":"edited"}`),
-				replyTool("Write", `{"file_path":"new.txt","content":"written"}`),
-				replyTool("Bash", `{"command":"touch touched.txt"}`),
-				replyVerdict(false, feedback),
-				replyVerdict(true, ""),
-			},
-		}
-	}, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
-		box.setSettings(`{"permissions":{"allow":["Edit","Write","NotebookEdit"]},
-			"hooks":{"Stop":[{"hooks":[{"type":"command","command":"echo \"hook=$CCC_SUPERVISOR_HOOK\" >>$HOME/user-hooks"}]}]}}`)
-		got := box.run(60*time.Second, "", "ccc", "--supervisor", "-p", "--permission-mode", "bypassPermissions", "fix the <bug>")
-		expectRun(t, box, got, "second answer", verdictBlock, verdictAllow)
-
+	answers := script{
+		agent: []apiReply{replyText("first answer"), replyText("second answer")},
+		reviewer: []apiReply{replyTool("Read", `{"file_path":"notes.txt"}`), bash("touch touched.txt"),
+			replyTool("Edit", `{"file_path":"notes.txt","old_string":"a note","new_string":"edited"}`),
+			replyTool("Write", `{"file_path":"new.txt","content":"written"}`),
+			replyVerdict(false, feedback), replyVerdict(true, "")}}
+	forClients(t, answers, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
+		box.setSettings("\ufeff" + `{"permissions":{"allow":["Edit","Write"]},"hooks":{"Stop":[{"hooks":[
+			{"type":"command","command":"echo \"hook=$CCC_SUPERVISOR_HOOK\" >>$HOME/user-hooks"}]}]}}`)
+		box.prints("second answer", "fix the <bug>", bypass)
+		box.expectVerdicts(verdictBlock, verdictAllow)
 		agent, reviews := api.requests("agent"), api.requests("review")
 		if len(agent) != 2 || len(reviews) < 6 {
 			t.Fatalf("%d agent and %d review requests", len(agent), len(reviews))
 		}
 		expectIn(t, "what the agent got", agent[1].last("user"), "Stop hook feedback:\n"+feedback)
-		for i, r := range reviews {
-			if text := r.text(); !strings.Contains(r.System, strings.TrimSpace(defaultPrompt.zh)) ||
-				!strings.Contains(text, "fix the <bug>") || !strings.Contains(text, "assistant: first answer") {
-				t.Errorf("review request %d lacks the prompt, the request or the answer", i)
-			}
+		for _, r := range reviews {
+			expectIn(t, "the reviewer's system prompt", r.System, strings.TrimSpace(defaultPrompt.zh))
+			expectIn(t, "a review request", r.text(), "fix the <bug>", "assistant: first answer")
 		}
-		if last := reviews[len(reviews)-1].text(); !strings.Contains(last, "assistant: second answer") || !strings.Contains(last, "上次反馈\n"+feedback) {
-			t.Errorf("the second review does not see the second answer and the last feedback")
-		}
+		last := reviews[len(reviews)-1].text()
+		expectIn(t, "the second review", last, "assistant: second answer", "上次反馈\n"+feedback)
 		entries, _ := os.ReadDir(box.work)
-		if notes := box.read("../work/notes.txt"); notes != "a note\n" || len(entries) != 1 {
-			t.Errorf("the reviewer changed the work: %q, %v", notes, entries)
-		}
+		expectIs(t, "the work", box.read("../work/notes.txt")+fmt.Sprint(len(entries)), "a note\n1")
 		var used tokens
 		for _, r := range endsOf(box.onlyTimeline()) {
-			if r.Tokens != nil {
-				used.add(*r.Tokens)
-			}
+			used.add(*r.Tokens)
 		}
 		if used.Input != 10*len(reviews) || used.Output != 5*len(reviews) { // as the scripted API counts
 			t.Errorf("%d requests used %+v", len(reviews), used)
@@ -79,73 +62,75 @@ func TestRealClientLoop(t *testing.T) {
 // expectOneSession fails the test if a reviewer has left a session of its own.
 func (box *sandbox) expectOneSession() {
 	box.t.Helper()
-	if sessions, _ := filepath.Glob(filepath.Join(box.home, ".claude/projects/*/*-*-*-*-*.jsonl")); len(sessions) != 1 {
-		box.t.Errorf("sessions: %q", sessions)
-	}
+	sessions, _ := filepath.Glob(filepath.Join(box.home, ".claude/projects/*/*-*-*-*-*.jsonl"))
+	expectIs(box.t, fmt.Sprintf("the number of sessions %q", sessions), len(sessions), 1)
 }
 
-// Ten rejections in a row are the default limit of a launched session: the client itself would end the turn after eight, as
-// it does in a session that ccc did not launch. There too the turn ends by ccc's limit, and not by force.
+// Ten rejections in a row are the default limit of a launched session: the client itself would end the turn
+// after eight, as it does in a session that ccc did not launch. There, too, the turn ends by ccc's limit,
+// and not by force.
 func TestRealClientLimit(t *testing.T) {
-	forClients(t, func() script {
-		s := script{reviewer: []apiReply{replyVerdict(false, "not yet")}}
-		for i := range 20 {
-			s.agent = append(s.agent, replyText(fmt.Sprint("answer ", i+1)))
-		}
-		return s
-	}, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
-		launched := box.run(300*time.Second, "", "ccc", "--supervisor", "-p", "launched")
-		plain := box.run(300*time.Second, "", "claude", "-p", "/supervisor the plain one", "--output-format", "stream-json", "--verbose")
-		want := []string{"launched:" + strings.Repeat(" block", 10) + " limit", "the plain one:" + strings.Repeat(" block", 8) + " limit"}
+	answers := script{reviewer: []apiReply{replyVerdict(false, "not yet")}}
+	for i := range 20 {
+		answers.agent = append(answers.agent, replyText(fmt.Sprint("answer ", i+1)))
+	}
+	forClients(t, answers, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
+		box.prints("answer 11", "launched")
+		claude := append([]string{"claude"}, asStream...)
+		plain := box.run(5*time.Minute, "/supervisor the plain one", claude...).stdout
+		want := []string{"launched:" + strings.Repeat(" block", 10) + " limit",
+			"the plain one:" + strings.Repeat(" block", 8) + " limit"}
 		expectEqual(t, "the verdicts", box.supervised(), want)
-		if launched.stdout != "answer 11\n" || !strings.Contains(plain.stdout, `"result":"answer 20"`) || strings.Contains(plain.stdout, "blocked the turn from ending") {
-			t.Errorf("%+v\n%.2000s", launched, plain.stdout)
-		}
+		expectIn(t, "the plain one", plain, `"result":"answer 20"`)
+		expectNotIn(t, "the plain one", plain, "blocked the turn from ending")
 	})
 }
 
-// The reviewer decides a question for the user, or leaves it to the user, as it also does where it gives no verdict.
+// The reviewer decides a question for the user, or leaves it to the user, as it also does where it gives no
+// verdict.
 func TestRealClientQuestion(t *testing.T) {
-	if testing.Short() {
-		t.Skip("needs tmux")
+	const answered = "审查者（不是你）回答了Agent的提问：Whichdatabase?-SQLite-Postgres" +
+		"它的回答：decideyourself:SQLiteisenough提问审查1/10：退回"
+	plays := []struct {
+		prompt string
+		review apiReply
+		shown  string
+	}{
+		{"to be refused", replyVerdict(false, "decide yourself: SQLite is enough"), answered},
+		{"to be allowed", replyVerdict(true, "back it up"), "审查者给你的留言：back it up"},
+		{"to be unclear", replyText("I can not tell."), "这个提问的审查未完成，直接交给了你"},
 	}
-	const asks, answered = "] to be ", "审查者（不是你）回答了Agent的提问：Whichdatabase?-SQLite-Postgres它的回答：decideyourself:SQLiteisenough提问审查1/10：退回"
-	reviews := map[string]apiReply{"refused": replyVerdict(false, "decide yourself: SQLite is enough"), "allowed": replyVerdict(true, "back it up"), "unclear": replyText("I can not tell.")}
-	forClients(t, nil, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
-		var api *scriptedAPI
+	forClients(t, script{}, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
 		shown := make(chan bool)
-		api = box.answering(func(r apiRequest) apiReply {
-			request := r.request()
-			switch asked := len(api.requests("agent")); {
-			case r.Kind != "review" && asked%2 == 1:
+		var present atomic.Int32
+		api := box.answering(func(r apiRequest) apiReply {
+			switch last := r.last("user"); {
+			case r.Kind != "review" && strings.HasPrefix(last[strings.LastIndex(last, "\n")+1:], "to be "):
 				return replyTool(askUserQuestion, question)
-			case r.Kind != "review":
-				return replyText("the agent goes on")
-			case strings.Contains(request, "问题还没有显示给用户"):
+			case r.Kind == "review" && strings.Contains(r.request(), "问题还没有显示给用户"):
 				<-shown
-				// Between the prompts stand the answers to the questions before.
-				return reviews[strings.Fields(request[strings.LastIndex(request, asks)+len(asks):])[0]]
+				return plays[present.Load()].review
 			}
-			return replyVerdict(true, "")
+			return usualReply(r)
 		})
 		tty := box.start()
-		for i, review := range []string{"refused", "allowed", "unclear"} {
-			tty.prompt("to be " + review)
+		for i, play := range plays {
+			present.Store(int32(i))
+			tty.prompt(play.prompt)
 			if i == 0 {
 				tty.waitFor(reviewingQuestion.zh, 90*time.Second)
 				close(shown)
-			}
-			if review != "refused" {
+			} else {
 				tty.choose("one file")
 			}
 			box.awaitVerdicts(2 * (i + 1)) // of the question, and of the stop
-			tty.waitFor(map[string]string{"refused": answered, "allowed": "审查者给你的留言：back it up", "unclear": "这个提问的审查未完成，直接交给了你"}[review], 60*time.Second)
-			if screen := tty.screen(); review == "refused" && (strings.Contains(screen, "one file") || !strings.Contains(screen, "不同意：按 Esc，再输入你的回答")) {
-				t.Errorf("the user saw the dialog, or not how to say otherwise:\n%s", screen)
+			tty.waitFor(play.shown, time.Minute)
+			if i == 0 {
+				expectNotIn(t, "the screen", tty.screen(), "one file")
+				expectIn(t, "the screen", tty.screen(), "不同意：按 Esc，再输入你的回答")
 			}
 		}
-		want := []verdict{verdictBlock, verdictAllow, verdictAllow, verdictAllow, verdictFailed, verdictAllow}
-		expectEqual(t, "the verdicts", box.timelineVerdicts(), want)
+		box.expectVerdicts(verdictBlock, verdictAllow, verdictAllow, verdictAllow, verdictFailed, verdictAllow)
 		text := api.requests("review")[0].last("user")
 		expectIn(t, "the reviewer's request", text, "Which database?", "SQLite", "one file", "Postgres", "a server")
 		got := api.requests("agent")[1].last("user")
@@ -154,27 +139,24 @@ func TestRealClientQuestion(t *testing.T) {
 	})
 }
 
-// hangingReview is a reviewer in the middle of a Bash command, with one process
-// in the background that left its process group and ignores SIGTERM.
-func hangingReview() script {
-	return script{
-		agent: []apiReply{replyText("the answer")},
-		reviewer: []apiReply{replyTool("Bash",
-			`{"command":"(trap '' TERM; setsid sh -c 'trap \"\" TERM; sleep 301' & ) ; sleep 300","timeout":400000}`)},
-	}
-}
+// hangingReview is a reviewer in the middle of a Bash command, with one process in the background that left
+// its process group and ignores SIGTERM.
+var hangingReview = script{reviewer: []apiReply{replyTool("Bash",
+	`{"command":"(trap '' TERM; setsid sh -c 'trap \"\" TERM; sleep 301' & ) ; sleep 300","timeout":400000}`)}}
 
-// awaitHook waits until the reviewer's Bash command runs and returns the pid of the hook that waits for the review.
-func (box *sandbox) awaitHook(timeout time.Duration) (pid int) {
+// awaitHook waits until the reviewer's Bash command runs and returns the pid of the hook that waits for the
+// review.
+func (box *sandbox) awaitHook() (pid int) {
 	box.t.Helper()
-	for deadline := time.Now().Add(timeout); ; time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(3 * time.Minute); ; time.Sleep(20 * time.Millisecond) {
 		list := strings.Join(box.processes(), "\n")
-		if strings.Contains(list, "sleep 300") && strings.Contains(list, "sleep 301") {
-			for line := range strings.Lines(list) {
-				if first, command, _ := strings.Cut(strings.TrimSpace(line), " "); strings.HasSuffix(command, " supervisor-hook") && !strings.Contains(command, "sh -c") {
-					pid, _ = strconv.Atoi(first)
-					return pid
-				}
+		isRunning := strings.Contains(list, "sleep 300") && strings.Contains(list, "sleep 301")
+		for line := range strings.Lines(list) {
+			first, command, _ := strings.Cut(strings.TrimSpace(line), " ")
+			isHook := strings.HasSuffix(command, " supervisor-hook") && !strings.Contains(command, "sh -c")
+			if isRunning && isHook {
+				pid, _ = strconv.Atoi(first)
+				return pid
 			}
 		}
 		if time.Now().After(deadline) {
@@ -183,70 +165,69 @@ func (box *sandbox) awaitHook(timeout time.Duration) (pid int) {
 	}
 }
 
-// expectNoReviewer fails the test when anything of a review is alive so long from now.
-func (box *sandbox) expectNoReviewer(within time.Duration) {
+// expectNoReviewer fails the test if anything of a review is alive so long from now, but for processes
+// whose command lines end with one of those spared, which it ends.
+func (box *sandbox) expectNoReviewer(within time.Duration, spared ...string) {
 	box.t.Helper()
-	var left []string
-	for deadline := time.Now().Add(within); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
-		left = nil
+	for deadline := time.Now().Add(within); ; time.Sleep(10 * time.Millisecond) {
+		var left []string
+		var ends []int
 		for _, process := range box.processes() {
-			if strings.Contains(process, "--fork-session") || strings.Contains(process, "sleep 30") {
+			pid, line, _ := strings.Cut(process, " ")
+			number, _ := strconv.Atoi(pid)
+			switch {
+			case slices.ContainsFunc(spared, func(end string) bool { return strings.HasSuffix(line, end) }):
+				ends = append(ends, number)
+			case strings.Contains(line, "--fork-session"), strings.Contains(line, "sleep 30"):
 				left = append(left, process)
 			}
 		}
 		if len(left) == 0 {
+			for _, pid := range ends {
+				_ = syscall.Kill(pid, syscall.SIGKILL)
+			}
 			return
 		}
+		if time.Now().After(deadline) {
+			box.t.Fatalf("alive %v later: %q", within, left)
+		}
 	}
-	box.t.Errorf("alive %v later: %q", within, left)
 }
 
-// However a review ends before its verdict, nothing of it is left within a second, and the agent, if it is still there, stops. A switch is noticed
-// within half a second; Esc sends SIGTERM.
+// However a review ends before its verdict, nothing of it is left within a second, and the agent, if it is
+// still there, stops. A switch is noticed within half a second; Esc sends SIGTERM.
 func TestRealClientInterrupted(t *testing.T) {
 	beside(t)
-	tests := map[string]struct {
-		end    func(box *sandbox, hook int)
-		logged string
-	}{
-		"deadline": {func(box *sandbox, hook int) {
-			for deadline := time.Now().Add(40 * time.Second); syscall.Kill(hook, 0) == nil && time.Now().Before(deadline); {
-				time.Sleep(10 * time.Millisecond)
-			}
-		}, "在 20 秒内没有给出判定"},
-		"sigkill": {func(_ *sandbox, hook int) { syscall.Kill(hook, syscall.SIGKILL) }, ""},
-		"client_killed": {func(_ *sandbox, hook int) {
-			text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/environ", hook))
-			_, text, _ = bytes.Cut(text, []byte("\x00CLAUDE_PID="))
-			client, _ := strconv.Atoi(string(text[:max(0, bytes.IndexByte(text, 0))]))
-			syscall.Kill(client, syscall.SIGKILL)
-		}, ""},
-		"switched_off": {func(box *sandbox, _ int) { box.switchesOff(box.onlySession()) }, errSwitchedOff.Error()},
-	}
-	for name, test := range tests {
+	for _, name := range []string{"sigkill", "client_killed", "switched_off"} {
 		t.Run(name, func(t *testing.T) {
 			forClients(t, hangingReview, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
-				seconds := 200 // on a busy machine what ends the review takes long to begin
-				if name == "deadline" {
-					seconds = 20
-				}
-				box.write(".claude/ccc.json", 0o600, fmt.Sprintf(`{"supervisor":{"timeout_seconds":%d}}`, seconds))
 				box.setSettings(`{"permissions":{"allow":["Bash"]}}`)
 				done := make(chan commandResult, 1)
-				go func() { done <- box.run(240*time.Second, "", "ccc", "--supervisor", "-p", "hello") }()
-				test.end(box, box.awaitHook(180*time.Second))
-				if name == "sigkill" { // the reviewer takes its time, and what it has put into the background outlives it
-					box.awaitOnly("sleep 301", 60*time.Second)
+				go func() { done <- box.run(4*time.Minute, "", "ccc", "--supervisor", "-p", "hello") }()
+				hook := box.awaitHook()
+				switch name {
+				case "sigkill": // the reviewer takes its time, and what it has put into the background outlives it
+					syscall.Kill(hook, syscall.SIGKILL)
+					box.expectNoReviewer(time.Minute, "sleep 301")
+				case "client_killed":
+					text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/environ", hook))
+					_, text, _ = bytes.Cut(text, []byte("\x00CLAUDE_PID="))
+					client, _ := strconv.Atoi(string(text[:max(0, bytes.IndexByte(text, 0))]))
+					syscall.Kill(client, syscall.SIGKILL)
+				case "switched_off":
+					box.switchesOff(box.onlySession())
 				}
 				box.expectNoReviewer(1600 * time.Millisecond)
 				got := <-done
-				if strings.HasSuffix(name, "kill") || name == "client_killed" {
-					box.awaitCancelled()
-				}
 				if name == "client_killed" {
 					expectIs(t, "claude's end", got.code, -1)
-				} else if got.code != 0 || strings.TrimSpace(got.stdout) != "the answer" || !strings.Contains(box.log(), test.logged) {
-					t.Errorf("the session ended with %+v", got)
+				} else {
+					expectIs(t, "the answer", got.stdout, "done\n")
+				}
+				if name == "switched_off" {
+					expectIn(t, "the log", box.log(), errSwitchedOff.Error())
+				} else {
+					box.awaitCancelled()
 				}
 			})
 		})
@@ -256,33 +237,8 @@ func TestRealClientInterrupted(t *testing.T) {
 // awaitCancelled waits until the views say that the last review was cancelled.
 func (box *sandbox) awaitCancelled() {
 	box.t.Helper()
-	await(box.t, func() string { return box.run(10*time.Second, "", "ccc", "status", "--json").stdout }, `"verdict":"cancelled"`)
-}
-
-// awaitOnly waits until of a review nothing runs but what that command may have put into the background, and ends that.
-func (box *sandbox) awaitOnly(command string, within time.Duration) {
-	box.t.Helper()
-	for deadline := time.Now().Add(within); ; time.Sleep(20 * time.Millisecond) {
-		var only []int
-		var others []string
-		for _, process := range box.processes() {
-			pid, line, _ := strings.Cut(process, " ")
-			if number, _ := strconv.Atoi(pid); strings.HasSuffix(line, command) {
-				only = append(only, number)
-			} else if strings.Contains(line, "--fork-session") || strings.Contains(line, "sleep 30") {
-				others = append(others, process)
-			}
-		}
-		if len(others) == 0 {
-			for _, pid := range only {
-				_ = syscall.Kill(pid, syscall.SIGKILL)
-			}
-			return
-		}
-		if time.Now().After(deadline) {
-			box.t.Fatalf("alive: %q", others)
-		}
-	}
+	status := func() string { return box.run(10*time.Second, "", "ccc", "status", "--json").stdout }
+	await(box.t, status, `"verdict":"cancelled"`)
 }
 
 func TestRealClientEscape(t *testing.T) {
@@ -290,113 +246,113 @@ func TestRealClientEscape(t *testing.T) {
 		box.setSettings(`{"permissions":{"allow":["Bash"]}}`)
 		tty := box.start()
 		tty.prompt("hello")
-		box.awaitHook(180 * time.Second)
+		box.awaitHook()
 		tty.waitFor("[SUPERVISOR] 正在审查工作", 90*time.Second)
 		tty.keys("Escape")
 		box.expectNoReviewer(3 * time.Second) // Claude Code takes some time for the key
-		tty.waitFor("the answer", 5*time.Second)
+		tty.waitFor("done", 5*time.Second)
 		box.awaitCancelled()
 		tty.prompt("once more") // which says so
 		tty.waitFor(earlierCancelled.zh, 30*time.Second)
-		box.awaitHook(180 * time.Second)
+		box.awaitHook()
 		tty.keys("Escape")
 		box.expectNoReviewer(3 * time.Second)
 	})
 }
 
-// A reviewer that writes its verdict as text, in the place of the schema's. An approval is the last thing said; words refuse; and
-// an approval that can't be read never reaches the agent.
+// A reviewer that writes its verdict as text, in the place of the schema's, or none: the agent gets its
+// words, or the default feedback where there are none, and never an approval that can't be read. Then there
+// is no review.
 func TestRealClientVerdictInText(t *testing.T) {
 	const approval = "```json\n{\"allow_stop\": true, \"feedback\": \"\"}\n```"
 	const torn = "{\"allow_stop\": true, \"feedback\": \"rotate the key,\nthen push\"}"
 	const tornRefusal = "{\"allow_stop\": false, \"feedback\": \"add tests,\nthen run them\"}"
-	plays := []struct {
-		name     string
-		says     []string
-		agent    []string // what it gets after each
-		verdicts string
-	}{
-		{"as asked", []string{"I do not say [TASK_COMPLETED] yet.", "It fails.\n```json\n{\"allowStop\": false, \"feedback\": \"fix the race\"}\n```", "allow_stop: true, because it passes now.\n" + approval},
-			[]string{"I do not say [TASK_COMPLETED] yet.", "fix the race"}, "block block allow"},
-		{"a closing sentence", []string{approval + "\nThat is my verdict.", approval}, []string{defaultFeedback.zh}, "block allow"},
-		{"a raw line break", []string{torn, tornRefusal, approval}, []string{defaultFeedback.zh, tornRefusal}, "block block allow"},
-		{"prose", []string{"TestNext 还是会 panic。", "It can't be {\"done\": true}: TestNext panics.", approval},
-			[]string{"TestNext 还是会 panic。", "It can't be {\"done\": true}: TestNext panics."}, "block block allow"},
+	const words, notYet = "TestNext panics.", "I do not say [TASK_COMPLETED] yet."
+	const refusal = "It fails.\n```json\n{\"allowStop\": false, \"feedback\": \"fix the race\"}\n```"
+	say := func(texts ...string) (replies []apiReply) {
+		for _, text := range texts {
+			replies = append(replies, replyText(text))
+		}
+		return replies
 	}
-	forClients(t, nil, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
+	instead := defaultFeedback.zh
+	plays := []struct {
+		name      string
+		withCache bool
+		says      []apiReply // the last one again and again
+		agent     []string   // what it gets after each
+		verdicts  string
+	}{
+		{"as asked", false, say(notYet, refusal, "allow_stop: true, because it passes now.\n"+approval),
+			[]string{notYet, "fix the race"}, "block block allow"},
+		{"a raw line break", false, say(torn, tornRefusal, approval),
+			[]string{instead, tornRefusal}, "block block allow"},
+		{"words", false, say(words), []string{words, words}, "block block failed"},
+		{"words with the cache", true, say(words), []string{words, words}, "block block failed"},
+		{"nothing", false, []apiReply{{isEmpty: true}}, []string{instead}, "block failed"},
+		{"thoughts", true, []apiReply{{text: "Is it done?", thinks: true}}, []string{instead}, "block failed"},
+		{"a placeholder", true, say("(no content)"), []string{instead}, "block failed"},
+	}
+	forClients(t, script{}, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
 		for _, play := range plays {
-			var replies []apiReply
-			for _, text := range play.says {
-				replies = append(replies, replyText(text))
+			done := replyText("done")
+			if play.withCache {
+				done = done.after(cacheLeast)
 			}
-			api := box.answering(byIteration(func(apiRequest) apiReply { return replyText("done") }, replies...))
-			got := box.run(240*time.Second, "", "ccc", "--supervisor", "-p", play.name)
-			expectIs(t, play.name, strings.TrimSpace(got.stdout), "done")
-			if all := box.supervised(); !slices.Contains(all, play.name+": "+play.verdicts) {
-				t.Errorf("%s: %q, want %s", play.name, all, play.verdicts)
+			answer := byIteration(func(apiRequest) apiReply { return done }, play.says...)
+			api := newAnsweringAPI(t, verdictForm.zh, answer)
+			box.use(api)
+			box.prints("done", play.name)
+			expectIs(t, play.name, slices.Contains(box.supervised(), play.name+": "+play.verdicts), true)
+			isOwn := slices.Contains(api.requests("review")[0].Tools, "StructuredOutput")
+			expectIs(t, play.name+": the way", isOwn, !play.withCache)
+			var got []string
+			for _, r := range api.requests("agent")[1:] {
+				_, feedback, _ := strings.Cut(r.last("user"), "Stop hook feedback:\n")
+				feedback, _, _ = strings.Cut(feedback, "\n</system-reminder>")
+				got = append(got, strings.TrimSpace(feedback))
 			}
-			agent, reviews := api.requests("agent"), api.requests("review")
-			if len(agent) != len(play.agent)+1 {
-				t.Fatalf("%s: %v", play.name, api)
-			}
-			for i, feedback := range play.agent {
-				got := agent[i+1].last("user")
-				expectIn(t, play.name, got, "Stop hook feedback:\n"+feedback)
-				if feedback == defaultFeedback.zh {
-					expectNotIn(t, play.name, got, "allow_stop")
-				}
-			}
-			wasRead := strings.HasPrefix(play.agent[len(play.agent)-1], "fix")
-			expectIs(t, play.name+": the form is repeated", strings.Contains(reviews[len(reviews)-1].request(), say(sectionNoVerdict, say(verdictForm))), !wasRead)
+			expectEqual(t, play.name+": what the agent got", got, play.agent)
 		}
 	})
 }
 
-// What a review leaves to the user, a failure and the limit are shown to the user, once, in the session, at 80 columns with
-// each sentence on a line of its own. The next request is reviewed again.
+// What a review leaves to the user, a failure and the limit are shown to the user, once, in the session, at
+// 80 columns with each sentence on a line of its own. The next request is reviewed again.
 func TestRealClientShown(t *testing.T) {
-	forClients(t, nil, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
-		box.answering(func(r apiRequest) apiReply {
-			request := r.last("user")
-			switch {
-			case r.Kind != "review":
-				return replyText("the answer")
-			case strings.Contains(request, "fourth request"):
-				return replyVerdict(true, "and push it")
-			case strings.Contains(request, "third request"):
-				return replyVerdict(false, "not yet")
-			case strings.Contains(request, "second request"):
-				return replyError(401, "authentication_error", "the key is gone")
-			}
-			return replyVerdict(true, "rotate the key yourself")
-		})
+	rows := strings.Split(`says: [SUPERVISOR] 本会话受监督
+每项要求最多审查 1 次
+实时查看：ccc log -f
+says: [SUPERVISOR] 这次审查未完成，Agent 的工作未经检查。
+登录或密钥没有被接受：请运行 /login，或检查环境变量里的密钥；
+然后发一条“继续”
+says: [SUPERVISOR] 这项要求的 1 次审查已用完，这次停下没有再审。
+你再发消息会重新计数。
+上次的反馈还没有解决：not yet`, "\n")
+	forClients(t, script{}, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
+		box.by(toReviewer("fourth request", replyVerdict(true, "and push it")),
+			toReviewer("third request", replyVerdict(false, "not yet")),
+			toReviewer("second request", replyError(401, "authentication_error", "the key is gone")),
+			toReviewer("", replyVerdict(true, "rotate the key yourself")))
 		box.write(".claude/ccc.json", 0o600, `{"supervisor":{"max_iterations":1}}`)
 		tty := box.start()
 		tty.tmux("resize-window", "-x", "80", "-y", "60")
-		tty.prompt("first request")
-		tty.waitFor("本会话受监督 每项要求最多审查 1 次 实时查看：ccc log -f", 90*time.Second)
-		tty.waitFor("rotate the key yourself", 90*time.Second)
-		tty.prompt("second request")
-		tty.waitFor("这次审查未完成", 90*time.Second)
-		tty.waitFor("the key is gone", 90*time.Second)
-		tty.prompt("third request")
-		tty.waitFor("审查已用完", 90*time.Second)
-		tty.prompt("fourth request")
-		tty.waitFor("and push it", 90*time.Second)
-		for _, row := range []string{"says: [SUPERVISOR] 本会话受监督", "每项要求最多审查 1 次", "实时查看：ccc log -f",
-			"says: [SUPERVISOR] 这次审查未完成，Agent 的工作未经检查。", "登录或密钥没有被接受：请运行 /login，或检查环境变量里的密钥；", "然后发一条“继续”",
-			"says: [SUPERVISOR] 这项要求的 1 次审查已用完，这次停下没有再审。", "你再发消息会重新计数。", "上次的反馈还没有解决：not yet"} {
-			if !regexp.MustCompile("(?m)(^| )" + regexp.QuoteMeta(row) + " *$").MatchString(tty.tmux("capture-pane", "-p").stdout) {
-				t.Errorf("no row has just %q:\n%s", row, tty.screen())
+		for _, turn := range [][]string{{"first request", "本会话受监督", "rotate the key yourself"},
+			{"second request", "这次审查未完成", "the key is gone"}, {"third request", "审查已用完"},
+			{"fourth request", "and push it"}} {
+			tty.prompt(turn[0])
+			for _, text := range turn[1:] {
+				tty.waitFor(text, 90*time.Second)
 			}
 		}
-		screen := unspaced(tty.screen())
-		for _, once := range []string{"上次审查未完成", "上次审查已取消", "本会话受监督"} {
-			if strings.Count(screen, once) > 1 || once != "本会话受监督" && strings.Contains(screen, once) {
-				t.Errorf("told twice:\n%s", screen)
-			}
+		shown := tty.tmux("capture-pane", "-p").stdout
+		for _, row := range rows {
+			isRow := regexp.MustCompile("(?m)(^| )" + regexp.QuoteMeta(row) + " *$").MatchString(shown)
+			expectIs(t, "a row has just "+row+":\n"+shown, isRow, true)
 		}
-		expectEqual(t, "the verdicts", box.timelineVerdicts(), []verdict{verdictAllow, verdictFailed, verdictBlock, verdictLimit, verdictAllow})
+		expectIs(t, "how often it is introduced", strings.Count(unspaced(shown), "本会话受监督"), 1)
+		expectNotIn(t, "the screen", unspaced(shown), "上次审查未完成", "上次审查已取消")
+		box.expectVerdicts(verdictAllow, verdictFailed, verdictBlock, verdictLimit, verdictAllow)
 	})
 }
 
@@ -411,68 +367,24 @@ func (box *sandbox) loggedPrompts() (prompts []string) {
 	return prompts
 }
 
-// An agent that its own background tasks wake stays bounded: turns that Claude Code begins so share the reviews of the user's prompt,
-// failed ones too. Behind a prompt they are counted anew; not behind an approval beside a task that is still to end.
-func TestRealClientTicks(t *testing.T) {
-	forClients(t, nil, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
-		var started atomic.Int32
-		api := box.answering(func(r apiRequest) apiReply {
-			switch n, last := len(box.timelineVerdicts()), r.last("user"); {
-			case r.Kind == "review" && n == 0:
-				return replyError(400, "invalid_request_error", "planted")
-			case r.Kind == "review":
-				return replyVerdict(n == 5, "show the tests")
-			case strings.Contains(last, "start it"), strings.Contains(last, "<task-notification>"):
-				const format = `{"command":"until [ -e tick%d ]; do sleep 0.1; done","run_in_background":true,"description":"wait"}`
-				return replyTool("Bash", fmt.Sprintf(format, started.Add(1)))
-			}
-			return replyText("done")
-		})
-		box.write(".claude/ccc.json", 0o600, `{"supervisor":{"max_iterations":2}}`)
-		tty := box.start("--permission-mode", "bypassPermissions")
-		tick := func(n int) { box.write(fmt.Sprintf("../work/tick%d", n), 0o600, "") }
-		tty.prompt("start it") // fails
-		box.awaitVerdicts(1)
-		tick(1) // sent back, then let go
-		box.awaitVerdicts(3)
-		tick(2) // let go
-		box.awaitVerdicts(4)
-		tty.prompt("start it over") // sent back, approved
-		box.awaitVerdicts(6)
-		tick(4) // let go
-		box.awaitVerdicts(7)
-		tick(5) // let go
-		box.awaitVerdicts(8)
-		want := []verdict{verdictFailed, verdictBlock, verdictLimit, verdictLimit, verdictBlock, verdictAllow,
-			verdictLimit, verdictLimit}
-		expectEqual(t, "the verdicts", box.timelineVerdicts(), want)
-		expectEqual(t, "the requests", requestsOf(t, api.lastReview(t)), []string{"start it", "start it over"})
-		expectEqual(t, "the user's prompts", box.loggedPrompts(), []string{"start it", "start it over"})
-	})
-}
-
-// Beside a goal (/goal), which blocks each stop too, both are asked at each stop. A stop that either blocks
-// counts once for Claude Code, which ends the turn behind max_iterations of them; a review that only the goal
-// overrules is an approval, and the count begins anew.
+// Beside a goal (/goal), which blocks each stop, too, both are asked at each stop. A stop that either
+// blocks counts once for Claude Code, which ends the turn after max_iterations of them; a review that only
+// the goal overrules is an approval, and the count begins anew.
 func TestRealClientGoal(t *testing.T) {
 	beside(t)
-	for name, want := range map[string][]verdict{
-		"approved":  {verdictAllow, verdictAllow, verdictAllow},
-		"sent back": {verdictBlock, verdictBlock, verdictLimit},
-	} {
-		t.Run(name, func(t *testing.T) {
-			forClients(t, func() script {
-				verdict := replyVerdict(want[0] == verdictAllow, "not yet")
-				return script{agent: []apiReply{replyText("the answer")}, reviewer: []apiReply{verdict}}
-			}, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
+	approved := slices.Repeat([]verdict{verdictAllow}, 3)
+	for _, want := range [][]verdict{approved, {verdictBlock, verdictBlock, verdictLimit}} {
+		t.Run(string(want[0]), func(t *testing.T) {
+			answers := script{reviewer: []apiReply{replyVerdict(want[0] == verdictAllow, "not yet")}}
+			forClients(t, answers, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
 				api.aside = replyText(`{"ok": false, "reason": "notes.txt lacks it"}`)
 				box.write(".claude/ccc.json", 0o600, `{"supervisor":{"max_iterations":2}}`)
 				tty := box.start()
 				tty.prompt("/goal notes.txt says done")
-				tty.waitFor("A hook blocked the turn from ending 3 consecutive times", 120*time.Second)
-				expectEqual(t, "the verdicts", box.timelineVerdicts(), want)
+				tty.waitFor("A hook blocked the turn from ending 3 consecutive times", 2*time.Minute)
+				box.expectVerdicts(want...)
 				feedback := strings.Count(strings.Join(api.agentsUserTexts(), "\n"), "notes.txt lacks it")
-				expectIs(t, "how often the agent got what the goal lacks", feedback > 1, true)
+				expectIs(t, "the agent got what the goal lacks", feedback > 1, true)
 			})
 		})
 	}
@@ -480,9 +392,7 @@ func TestRealClientGoal(t *testing.T) {
 
 // A pasted picture with words is one request, and the reviewer has both.
 func TestRealClientPastedPicture(t *testing.T) {
-	forClients(t, func() script {
-		return script{agent: []apiReply{replyText("the answer")}, reviewer: []apiReply{replyVerdict(true, "")}}
-	}, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
+	forClients(t, script{}, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
 		var shot bytes.Buffer
 		check(t, png.Encode(&shot, image.NewGray(image.Rect(0, 0, 1, 1))))
 		box.write("../work/shot.png", 0o600, shot.String())
@@ -496,51 +406,71 @@ func TestRealClientPastedPicture(t *testing.T) {
 		requests := requestsOf(t, api.lastReview(t))
 		expectEqual(t, "the requests", requests, box.loggedPrompts())
 		expectIn(t, "the request", requests[0], "make it look like this", "but blue", "[Image #1]")
-		if !bytes.Contains(api.requests("review")[0].Body, []byte(`"type":"image"`)) {
-			t.Error("the reviewer does not have the picture")
-		}
+		expectIn(t, "what the reviewer has", string(api.requests("review")[0].Body), `"type":"image"`)
 	})
 }
 
-// A stop at which subagents work is not reviewed yet: that of their end is, of one, of two at once, of one that fails or that the
-// user stops. Where one hangs the next stop is reviewed, and the prompt before it tells that the last was not.
+// A stop at which subagents work is not reviewed yet: that of their end is, of one, of two at once, of one
+// that fails or that the user stops, and not after a message of one, or where one is resumed under its old
+// id. If one hangs the next stop is reviewed, and the prompt before it tells that the last was not.
 func TestRealClientSubagents(t *testing.T) {
-	forClients(t, nil, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
+	agentID := regexp.MustCompile(`agentId: (\w+)`)
+	waits := func(name string) apiReply {
+		return bash("until [ -e end-" + name + " ]; do sleep 0.1; done; echo ends: " + name)
+	}
+	forClients(t, script{}, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
 		box.answering(func(r apiRequest) apiReply {
 			last := r.last("user")
 			_, name, isStart := strings.Cut(last[strings.LastIndex(last, "\n")+1:], "start ")
-			switch {
+			says := func(text string) bool { return strings.Contains(last, text) }
+			switch isMessenger := strings.Contains(r.Messages[0].Text, "be the subagent m"); {
 			case r.Kind == "review":
 				return replyVerdict(true, "")
-			case strings.Contains(last, "ends: f") && !strings.Contains(last, "task-notification"):
+			case isMessenger && says("ends: m1"):
+				return replyText("there is a bug")
+			case isMessenger && says("ends: m2"):
+				return replyText("the fix is there")
+			case isMessenger && says("ends: m"):
+				return replyTool("SendMessage", `{"to":"main","summary":"half done","message":"half is done"}`)
+			case isMessenger && says("once more"):
+				return waits("m2")
+			case isMessenger && !says("be the subagent") && !says("ends: "):
+				return waits("m1")
+			case says("there is a bug"):
+				const message = `{"to":%q,"summary":"fix it","message":"once more"}`
+				return replyTool("SendMessage", fmt.Sprintf(message, agentID.FindStringSubmatch(r.text())[1]))
+			case says("ends: f") && !says("task-notification"):
 				return replyError(400, "invalid_request_error", "it fails")
-			case strings.Contains(last, "be the subagent "):
+			case says("be the subagent "):
 				_, name, _ := strings.Cut(last, "be the subagent ")
-				return bash("until [ -e end-" + name[:1] + " ]; do sleep 0.1; done; echo ends: " + name[:1])
+				return waits(name[:1])
 			case isStart:
-				tool := "Task"
-				if slices.Contains(r.Tools, "Agent") {
-					tool = "Agent"
-				}
-				return replyTool(tool, fmt.Sprintf(`{"description":"look","prompt":"be the subagent %s","subagent_type":"general-purpose","run_in_background":true}`, name))
+				return r.delegates("be the subagent " + name)
 			}
 			return replyText("my words")
 		})
-		tty := box.start("--permission-mode", "bypassPermissions")
+		tty := box.start(bypass)
 		deferrals, verdicts := 0, 0
 		expect := func(what string, moreDeferrals, moreVerdicts int) {
 			t.Helper()
-			deferrals, verdicts = deferrals+moreDeferrals, verdicts+moreVerdicts
-			tty.waitUntil(what, 60*time.Second, func(string) bool {
-				return strings.Count(box.log(), " stop not reviewed ") == deferrals && strings.Count(box.log(), " review ended ") == verdicts
+			deferrals += moreDeferrals
+			verdicts += moreVerdicts
+			tty.waitUntil(what, 90*time.Second, func(string) bool {
+				return strings.Count(box.log(), " stop not reviewed ") == deferrals &&
+					strings.Count(box.log(), " review ended ") == verdicts
 			})
 		}
 		ends := func(name string) { box.write("../work/end-"+name, 0o600, "") }
-		tty.prompt("start a")
+		tty.prompt("start m")
 		expect("one", 1, 0)
 		tty.waitFor("这次停下先不审查", 30*time.Second)
-		ends("a")
+		ends("m")
+		expect("its message", 1, 0)
+		ends("m1")
+		expect("it is resumed", 1, 0)
+		ends("m2")
 		expect("its end", 0, 1)
+		expectEqual(t, "the prompts", box.loggedPrompts(), []string{"start m"})
 		tty.prompt("start b")
 		expect("the first of two", 1, 0)
 		tty.prompt("start c")
@@ -563,7 +493,7 @@ func TestRealClientSubagents(t *testing.T) {
 		tty.prompt("start g")
 		expect("one that the user stops", 1, 0)
 		tty.keys("C-x", "C-k")
-		tty.waitUntil("its end", 60*time.Second, func(screen string) bool {
+		tty.waitUntil("its end", time.Minute, func(screen string) bool {
 			if strings.Contains(screen, "again to stop") {
 				tty.keys("C-x", "C-k")
 			}
@@ -583,7 +513,11 @@ func (box *sandbox) answersAndApprovals() (api *scriptedAPI) {
 	return api
 }
 
-// submits types the prompt and waits for the answer, for that many reviews of the sandbox, and for an idle client.
+// isIdle tells that the client does not work.
+func isIdle(screen string) bool { return !strings.Contains(screen, "esc to interrupt") }
+
+// submits types the prompt and waits for the answer, for that many reviews of the sandbox, and for an idle
+// client.
 func (tty *terminal) submits(prompt, answer string, reviews int) {
 	tty.box.t.Helper()
 	tty.prompt(prompt)
@@ -591,20 +525,21 @@ func (tty *terminal) submits(prompt, answer string, reviews int) {
 	if reviews > 0 {
 		tty.box.api.await(tty.box.t, "review", reviews, 90*time.Second)
 	}
-	tty.waitUntil("an idle client", 90*time.Second, func(screen string) bool { return !strings.Contains(screen, "esc to interrupt") })
+	tty.waitUntil("an idle client", 90*time.Second, isIdle)
 	expectIs(tty.box.t, prompt, tty.box.reviewed(), reviews)
 }
 
 // clears types /clear and waits until what is shown is gone.
 func (tty *terminal) clears(shown string) {
 	tty.prompt("/clear")
-	tty.waitUntil("an empty conversation", 60*time.Second, func(screen string) bool { return !strings.Contains(screen, shown) })
+	isGone := func(screen string) bool { return !strings.Contains(screen, shown) }
+	tty.waitUntil("an empty conversation", time.Minute, isGone)
 }
 
 // switchesOff has the user type /supervisor off in a second client of the session.
 func (box *sandbox) switchesOff(session string) {
 	box.t.Helper()
-	got := box.run(60*time.Second, "", "claude", "-p", "--resume", session, "/supervisor off")
+	got := box.run(3*time.Minute, "", "claude", "-p", "--resume", session, "/supervisor off")
 	expectIn(box.t, "/supervisor off in a second client", got.stdout, "监督已关闭")
 }
 
@@ -617,16 +552,17 @@ func (box *sandbox) onlySession() string {
 	return ids[0]
 }
 
-// /supervisor in a running session, and the same from another terminal. After /clear it is as it was launched, and says
-// so before the first prompt.
+// /supervisor in a running session, and the same from another terminal. The session says that it is
+// supervised before the first prompt and, as it was launched, after /clear; the model gets nothing of it.
+// Hooks that go out of settings.json in mid-session end the supervision there; the next launch puts them
+// back.
 func TestRealClientSwitched(t *testing.T) {
-	forClients(t, nil, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
+	forClients(t, script{}, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
 		api := box.answersAndApprovals()
 		tty := box.start()
+		tty.waitFor("SessionStart:startup says: [SUPERVISOR] 本会话受监督", time.Minute)
 		tty.submits("/supervisor off", "监督已关闭：Agent", 0)
-		if n := len(api.requests("agent")); n != 0 {
-			t.Errorf("switching off took %d model calls", n)
-		}
+		expectIs(t, "the model calls", len(api.requests("agent")), 0)
 		tty.submits("hello", "answer 1", 0)
 		tty.submits("/supervisor do the <task>", "answer 2", 1)
 		expectIn(t, "what the agent got", api.requests("agent")[1].last("user"), "do the <task>")
@@ -639,168 +575,215 @@ func TestRealClientSwitched(t *testing.T) {
 		tty.submits("/supervisor", "监督：已关闭 · 这项要求已审查 1/10 次", 1)
 		expectIs(t, "the model calls", len(api.requests("agent")), 4)
 		tty.clears("answer 4")
-		tty.waitFor("SessionStart:clear says: [SUPERVISOR] 本会话受监督", 60*time.Second)
+		tty.waitFor("SessionStart:clear says: [SUPERVISOR] 本会话受监督", time.Minute)
 		tty.submits("on again", "answer 5", 2)
+		for _, r := range api.requests("") {
+			expectNotIn(t, "a request", r.text(), "本会话受监督")
+		}
+
+		box.setSettings(`{"disableAllHooks":true}`)
+		answers, events := 5, -1
+		for events != strings.Count(box.log(), " invoked ") { // the client reads its settings a moment later
+			events = strings.Count(box.log(), " invoked ")
+			answers++
+			tty.prompt("and more")
+			tty.waitFor(fmt.Sprint("answer ", answers), 90*time.Second)
+			tty.waitUntil("an idle client", 90*time.Second, isIdle)
+		}
+		expectIn(t, "ccc log", box.run(time.Minute, "", "ccc", "log").stdout, "on again", "通过")
+		box.setSettings(`{}`)
+		box.start().submits("hello again", fmt.Sprint("answer ", answers+1), box.reviewed()+1)
 	})
 }
 
-// A switch is of one of the sessions that a client runs: A is switched off, B in the same client, by /resume, is reviewed, and ccc
-// status shows both. In a client that was not launched /clear ends what was switched on.
+// A switch is of one of the sessions that a client runs: A is switched off, B in the same client, by
+// /resume, is reviewed, and ccc status shows both. In a client that was not launched /clear ends what was
+// switched on. A fork says at its start that it is supervised, and its stops are reviewed.
 func TestRealClientSwitchOfOne(t *testing.T) {
-	forClients(t, nil, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
+	forClients(t, script{}, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
 		box.answersAndApprovals()
 		tty := box.start()
 		tty.submits("the words of B", "answer 1", 1)
+		b := box.onlySession()
 		tty.clears("answer 1")
 		tty.submits("the words of A", "answer 2", 2)
 		ids, _ := box.stateDir().sessions()
-		slices.SortFunc(ids, func(a, b string) int { return box.timeline(b)[0].Time.Compare(box.timeline(a)[0].Time) }) // A first
-		expectIs(t, "the number of sessions", len(ids), 2)
+		ids = slices.DeleteFunc(ids, func(id string) bool { return id == b })
+		expectIs(t, "the number of the others", len(ids), 1)
 		box.switchesOff(ids[0])
 		tty.submits("more of A", "answer 3", 2)
-		tty.prompt("/resume " + ids[1])
-		tty.waitUntil("B's conversation", 60*time.Second, func(screen string) bool {
+		tty.prompt("/resume " + b)
+		tty.waitUntil("B's conversation", time.Minute, func(screen string) bool {
 			return strings.Contains(screen, "answer 1") && !strings.Contains(screen, "answer 3")
 		})
 		tty.submits("more of B", "answer 4", 3)
-		for i, mode := range []mode{modeOff, modeOn} {
-			expectIs(t, "the mode", box.modeOf(ids[i]), mode)
-		}
+		expectIs(t, "A's mode", box.modeOf(ids[0]), modeOff)
+		expectIs(t, "B's mode", box.modeOf(b), modeOn)
 
 		plain := box.open("claude")
 		plain.submits("/supervisor on", "只对本会话有效", 3)
 		plain.submits("reviewed", "answer 5", 4)
 		plain.clears("answer 5")
 		plain.submits("not reviewed", "answer 6", 4)
+		fork := box.start("--resume", b, "--fork-session")
+		fork.waitFor("SessionStart:fork says: [SUPERVISOR] 本会话受监督", time.Minute)
+		fork.submits("more", "answer 7", 5)
 	})
 }
 
-// What follows /supervisor: a task at any white space and in Chinese, a word that is no mode, and a command that is the user's own.
+// What follows /supervisor: a task at any white space and in Chinese, a word that is no mode, and a command
+// that is the user's own.
 func TestRealClientSlashCommand(t *testing.T) {
-	forClients(t, func() script {
-		return script{agent: []apiReply{replyText("the answer")}, reviewer: []apiReply{replyVerdict(true, "")}}
-	}, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
-		box.run(60*time.Second, "/supervisor disable", "ccc", "--supervisor", "-p")
-		if n := len(api.requests("agent")); n != 0 {
-			t.Errorf("a word that means off reached the model %d times", n)
-		}
-		got := box.run(60*time.Second, "/supervisor\nwrite the tests", "ccc", "--supervisor", "-p")
-		if agent := api.requests("agent"); len(agent) != 1 || !strings.Contains(agent[0].last("user"), "write the tests") {
-			t.Errorf("the task did not reach the agent once: %v %+v", api, got)
-		}
-		expectIs(t, "the reviews of the task", box.reviewed(), 1)
-		box.run(60*time.Second, "/supervisor 修复登录页面的错误", "ccc", "--supervisor", "-p")
-		if agent := api.requests("agent"); len(agent) != 2 || !strings.Contains(agent[1].last("user"), "修复登录页面的错误") {
-			t.Errorf("the task in Chinese did not reach the agent once: %v", api)
-		}
-		box.write(".claude/commands/supervisor.md", 0o600, "my own command: $ARGUMENTS\n")
-		box.run(60*time.Second, "/supervisor off", "ccc", "--supervisor", "-p")
-		if agent := api.requests("agent"); len(agent) != 3 || !strings.Contains(agent[2].last("user"), "my own command: off") {
-			t.Errorf("the user's own command did not reach the agent: %v", api)
-		}
-	})
-}
-
-// An observed session shows what the reviewer found, and its agent stops. Switched on it is sent back, and the next
-// reviewer learns what the agent had not seen.
-func TestRealClientObserve(t *testing.T) {
-	forClients(t, func() script {
-		return script{agent: []apiReply{replyText("answer 1"), replyText("answer 2"), replyText("answer 3")},
-			reviewer: []apiReply{replyVerdict(false, "add the tests"), replyVerdict(false, "run them"), replyVerdict(true, "")}}
-	}, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
-		box.write(".claude/ccc.json", 0o600, `{"supervisor":{"observe":true}}`)
-		tty := box.start()
-		tty.waitFor(introductionObserved.zh[:len(introductionObserved.zh)-2], 60*time.Second)
-		tty.submits("write it", "反馈（Agent没有收到，由你决定是否转告）：addthetests", 1)
-		expectIs(t, "the agent's calls", len(api.requests("agent")), 1)
-		tty.submits("/supervisor on", "supervisor.observe为true", 1)
-		box.write(".claude/ccc.json", 0o600, `{}`)
-		tty.submits("thanks", "answer 3", 3)
-		expectEqual(t, "the verdicts", box.timelineVerdicts(), []verdict{verdictBlock, verdictBlock, verdictAllow})
-		reviews := api.requests("review")
-		expectIn(t, "the second request", reviews[1].request(), "add the tests", sectionUnseen.zh)
-		expectNotIn(t, "the third request", reviews[2].request(), sectionUnseen.zh)
-	})
-}
-
-// With review "work" an answer is not reviewed, and what was done by a tool is.
-func TestRealClientWork(t *testing.T) {
-	forClients(t, func() script {
-		return script{agent: []apiReply{replyText("hello"), replyTool("Read", `{"file_path":"go.mod"}`), replyText("read")},
-			reviewer: []apiReply{replyVerdict(true, "")}}
-	}, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
-		box.repository()
-		box.write(".claude/ccc.json", 0o600, `{"supervisor":{"review":"work"}}`)
-		got := box.run(60*time.Second, "", "ccc", "--supervisor", "-p", "hi")
-		expectIs(t, "the answer", got.stdout, "hello\n")
-		expectIs(t, "the reviews of an answer", box.reviewed(), 0)
-		expectIs(t, "the lines in the log", strings.Count(box.log(), " stop not reviewed "), 1)
-		box.run(60*time.Second, "", "ccc", "--supervisor", "-p", "--continue", "read go.mod")
-		expectIs(t, "the reviews of work", box.reviewed(), 1)
-		expectEqual(t, "the verdicts", box.timelineVerdicts(), []verdict{verdictAllow})
-	})
-}
-
-// What the user types while the agent works, or behind Esc, makes no work unreviewed.
-func TestRealClientWorkInterrupted(t *testing.T) {
-	forClients(t, nil, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
-		box.answering(func(r apiRequest) apiReply {
-			switch last := r.last("user"); {
-			case r.Kind == "review":
-				return replyVerdict(true, "")
-			case strings.Contains(last, "with a tool"):
-				return bash("until [ -e ../home/typed ]; do sleep 0.1; done; sleep 1; echo slept")
-			case strings.Contains(last, "with another"):
-				return bash("until [ -e ../home/never ]; do sleep 0.1; done")
+	forClients(t, script{}, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
+		ask := func(words string, calls int, got string) {
+			t.Helper()
+			box.run(3*time.Minute, words, "ccc", "--supervisor", "-p")
+			agent := api.requests("agent")
+			expectIs(t, words+": the agent's calls", len(agent), calls)
+			if got != "" {
+				expectIn(t, words, agent[calls-1].last("user"), got)
 			}
-			return replyText("done")
-		})
-		box.write(".claude/ccc.json", 0o600, `{"supervisor":{"review":"work"}}`)
-		box.repository()
-		tty := box.start("--permission-mode", "bypassPermissions")
-		tty.prompt("work with a tool")
-		tty.waitFor("home/typed", 90*time.Second)
-		tty.enter("keep it short")
-		box.write("typed", 0o600, "")
-		box.awaitVerdicts(1)
-		tty.prompt("work with another")
-		tty.waitFor("home/never", 90*time.Second)
-		tty.keys("Escape")
-		tty.waitUntil("an input line", 60*time.Second, func(screen string) bool {
-			return strings.Contains(screen, "Interrupted") && inputLine(screen) != ""
-		})
-		tty.submits("go on then", "done", 2)
-		tty.submits("thanks", "done", 2)
-	})
-}
-
-// A forked session says at its start that it is supervised, as any other does (source fork), and its stops are reviewed.
-func TestRealClientForked(t *testing.T) {
-	forClients(t, approvedSession, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
-		expectRun(t, box, box.run(60*time.Second, "", "ccc", "--supervisor", "-p", "x"), "done", verdictAllow)
-		tty := box.start("--resume", box.onlySession(), "--fork-session") // --continue takes no session of -p
-		tty.waitFor("SessionStart:fork says: [SUPERVISOR] 本会话受监督", 60*time.Second)
-		tty.submits("more", "done", 2)
-	})
-}
-
-// The budget is for all reviews of a request, and what the agent itself has cost does not count. One that its budget ends is the
-// limit. 2.1.280 tells no cost of a review, and the session's first line says so.
-func TestRealClientBudget(t *testing.T) {
-	forClients(t, func() script {
-		answer, dear := replyText("an answer"), replyTool("Read", `{"file_path":"notes.txt"}`)
-		answer.out = 100000 // two dollars
-		dear.out = 100000
-		return script{
-			agent:    []apiReply{answer, answer, answer},
-			reviewer: []apiReply{replyVerdict(false, "not yet"), dear, replyVerdict(false, "too late")},
 		}
-	}, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
+		ask("/supervisor disable", 0, "")
+		ask("/supervisor\nwrite the tests", 1, "write the tests")
+		expectIs(t, "the reviews of the task", box.reviewed(), 1)
+		ask("/supervisor 修复登录页面的错误", 2, "修复登录页面的错误")
+		box.write(".claude/commands/supervisor.md", 0o600, "my own command: $ARGUMENTS\n")
+		ask("/supervisor off", 3, "my own command: off")
+	})
+}
+
+// The budget is for all reviews of a request, and what the agent itself has cost does not count. One that
+// its budget ends is the limit. 2.1.280 tells no cost of a review, and the session's first line says so.
+func TestRealClientBudget(t *testing.T) {
+	answer, dear := replyText("an answer"), replyTool("Read", `{"file_path":"notes.txt"}`)
+	answer.out = 100000 // two dollars
+	dear.out = 100000
+	answers := script{agent: []apiReply{answer},
+		reviewer: []apiReply{replyVerdict(false, "not yet"), dear, replyVerdict(false, "too late")}}
+	forClients(t, answers, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
 		box.write(".claude/ccc.json", 0o600, `{"supervisor":{"max_budget_usd":1}}`)
-		box.run(300*time.Second, "", "ccc", "--supervisor", "-p", "do it")
+		box.run(5*time.Minute, "", "ccc", "--supervisor", "-p", "do it")
 		expectEqual(t, "the verdicts", box.supervised(), []string{"do it: block limit"})
 		last := lastReview(t, box.onlyTimeline())
 		expectIs(t, "the budget that is used up", last.Error, fmt.Sprintf(budgetUsed.zh, 1.0))
 		expectIs(t, "the last feedback", last.Feedback, "not yet")
+	})
+}
+
+// /supervisor is heeded while it waits in the queue: off while the agent works, and while it is reviewed;
+// observe before the decision; but not what was taken back with Up.
+func TestRealClientQueuedSwitch(t *testing.T) {
+	forClients(t, script{}, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
+		var isHeld atomic.Bool
+		defer isHeld.Store(false)
+		box.answering(func(r apiRequest) apiReply {
+			switch {
+			case r.Kind == "review":
+				for isHeld.Load() {
+					time.Sleep(10 * time.Millisecond)
+				}
+				return replyVerdict(strings.Contains(r.request(), "上次反馈"), "not yet")
+			case strings.Contains(r.last("user"), "work"):
+				return bash("until [ -e worked ]; do sleep 0.1; done; echo done")
+			}
+			return replyText("done")
+		})
+		tty := box.start(bypass)
+		shows := func(text string, times int) {
+			t.Helper()
+			tty.waitUntil(text, time.Minute, func(screen string) bool { return strings.Count(screen, text) == times })
+		}
+		reviewing := func(prompt string, reviews int) {
+			t.Helper()
+			isHeld.Store(true)
+			tty.prompt(prompt)
+			tty.waitUntil("a review", 90*time.Second, func(string) bool { return box.reviewed() == reviews })
+		}
+		typed := func(words string) {
+			t.Helper()
+			tty.enter(words)
+			await(t, box.transcripts, `"content":"`+words+`"`)
+		}
+		tty.prompt("work")
+		tty.waitFor("until", 90*time.Second)
+		typed("/supervisor off")
+		box.write("../work/worked", 0o600, "")
+		shows("监督已关闭", 1)
+		expectIs(t, "the reviews", box.reviewed(), 0)
+		tty.prompt("/supervisor on")
+		shows("监督已打开", 1)
+		reviewing("hello", 1)
+		typed("/supervisor 关闭")
+		shows("监督已关闭", 2)
+		box.expectVerdicts(verdictCancelled)
+		tty.prompt("/supervisor 打开")
+		shows("监督已打开", 2)
+		reviewing("hello again", 2)
+		typed("/supervisor 旁观")
+		tty.keys("Up")
+		await(t, box.transcripts, `"operation":"popAll"`)
+		isHeld.Store(false)
+		tty.waitFor("[SUPERVISOR] 审查 1/10：退回", time.Minute)
+	})
+}
+
+// A wrapper of claude adds a permission mode: what the reviewer calls is refused in the mode that ccc asked
+// for, or no review takes place.
+func TestRealClientWrapperAddsMode(t *testing.T) {
+	answers := script{reviewer: []apiReply{bash("git init -q touched"), replyVerdict(true, "")}}
+	forClients(t, answers, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
+		for flags, want := range map[string]string{
+			"--dangerously-skip-permissions":      "allow",
+			"--permission-mode bypassPermissions": "failed",
+			"--permission-mode acceptEdits":       "failed",
+		} {
+			box.use(newScriptedAPI(t, answers))
+			box.claudeIs("exec " + client.path + ` "$@" ` + flags + "\n")
+			prompt := strings.Trim(flags, "-")
+			box.prints("done", prompt)
+			expectIs(t, flags, slices.Contains(box.supervised(), prompt+": "+want), true)
+		}
+		_, err := os.Stat(filepath.Join(box.work, "touched"))
+		expectIs(t, "what the reviewer made", err == nil, false)
+	})
+}
+
+// With review "work" an answer is not reviewed, and what was done by a tool is. What the user types while
+// the agent works, or after Esc, makes no work unreviewed. What the user edits after a prompt that Esc
+// ended before the agent did anything is the user's.
+func TestRealClientWork(t *testing.T) {
+	forClients(t, script{}, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
+		api := box.by(toAgent("begin later", apiReply{text: "late", takes: time.Minute}),
+			toAgent("add a line", bash("echo own >>notes.txt")),
+			toAgent("with a tool", bash("until [ -e ../home/typed ]; do sleep 0.1; done; sleep 1; echo slept")),
+			toAgent("with another", bash("until [ -e ../home/never ]; do sleep 0.1; done")))
+		box.write(".claude/ccc.json", 0o600, `{"supervisor":{"review":"work"}}`)
+		box.repository()
+		tty := box.start(bypass)
+		tty.submits("hi", "done", 0)
+		await(t, box.log, " stop not reviewed ")
+		tty.prompt("begin later")
+		api.await(t, "agent", 2, time.Minute)
+		tty.keys("Escape")
+		tty.awaitInput("begin later")
+		box.gitIn(box.work, "echo theirs >>notes.txt; git commit -qam mine")
+		tty.enter("add a line") // the client gives the words back, for enter to delete
+		box.awaitVerdicts(1)
+		expectIn(t, "the request", api.lastReview(t), "\n+own\n")
+		expectNotIn(t, "the request", api.lastReview(t), "\n+theirs\n")
+		tty.prompt("work with a tool")
+		tty.waitFor("home/typed", 90*time.Second)
+		tty.enter("keep it short")
+		box.write("typed", 0o600, "")
+		box.awaitVerdicts(2)
+		tty.prompt("work with another")
+		tty.waitFor("home/never", 90*time.Second)
+		tty.keys("Escape")
+		tty.waitUntil("an input line", time.Minute, func(screen string) bool {
+			return strings.Contains(screen, "Interrupted") && inputLine(screen) != ""
+		})
+		tty.submits("go on then", "done", 3)
+		tty.submits("thanks", "done", 3)
 	})
 }

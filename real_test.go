@@ -1,9 +1,6 @@
 package main
 
-// The Claude Codes that the tests of ccc on the real client run on, installed
-// from npm where they are not there yet.
-//
-// A scripted Messages API on loopback, for the real Claude Code: no model, no key, no network.
+// The real Claude Codes of the tests, from npm, and a scripted Messages API on loopback: no model, no key.
 
 import (
 	"encoding/json"
@@ -23,8 +20,9 @@ import (
 // realClient is an installed Claude Code.
 type realClient struct{ path, version string }
 
-// realClients returns the clients that CCC_REAL_CLAUDE lists, separated by commas: versions or tags on npm (2.1.280, latest), or
-// paths. pinned stands for those of testdata/clients. It skips the test when the variable is not set.
+// realClients returns the clients that CCC_REAL_CLAUDE lists, separated by commas: versions or tags on npm
+// (2.1.280, latest), or paths. pinned stands for those of testdata/clients. Without the variable the test
+// is skipped.
 func realClients(t *testing.T) []realClient {
 	t.Helper()
 	if os.Getenv("CCC_REAL_CLAUDE") == "" {
@@ -39,7 +37,8 @@ func realClients(t *testing.T) []realClient {
 
 var listedClients = sync.OnceValues(func() (clients []realClient, err error) {
 	home, err := os.MkdirTemp("", "ccc")
-	if err != nil {
+	cache, ofCache := os.UserCacheDir()
+	if err = errors.Join(err, ofCache); err != nil {
 		return nil, err
 	}
 	defer os.RemoveAll(home)
@@ -52,9 +51,13 @@ var listedClients = sync.OnceValues(func() (clients []realClient, err error) {
 	for _, item := range list {
 		path := item
 		if !strings.Contains(item, "/") {
-			if path, err = installClient(item); err != nil {
-				return nil, err
+			install := exec.Command("sh", "-c", installScript, "sh", item, filepath.Join(cache, "ccc-ci"))
+			install.Stderr = os.Stderr
+			out, err := install.Output()
+			if err != nil {
+				return nil, fmt.Errorf("installing %s: %w", item, err)
 			}
+			path = strings.TrimSpace(string(out))
 		}
 		cmd := exec.Command(path, "--version")
 		cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + home, "DISABLE_AUTOUPDATER=1"}
@@ -63,8 +66,8 @@ var listedClients = sync.OnceValues(func() (clients []realClient, err error) {
 		if err != nil || !found {
 			return nil, fmt.Errorf("%s --version: %q, %v", path, out, err)
 		}
-		isListed := func(c realClient) bool { return c.version == version } // latest may be in the list by its number, too
-		if !slices.ContainsFunc(clients, isListed) {
+		// latest may be in the list by its number, too.
+		if !slices.ContainsFunc(clients, func(c realClient) bool { return c.version == version }) {
 			clients = append(clients, realClient{path, version})
 		}
 	}
@@ -77,79 +80,40 @@ func pinnedClients() ([]string, error) {
 	return strings.Fields(string(text)), err
 }
 
-// installClient installs version, or what that tag stands for, into the user's
-// cache directory, unless it is there, and returns the path of its program.
-func installClient(version string) (path string, err error) {
-	const name = "@anthropic-ai/claude-code"
-	if strings.Trim(version, digits+".") != "" {
-		if version, err = npm("view", name+"@"+version, "version"); err != nil {
-			return "", err
-		}
-	}
-	cache, err := os.UserCacheDir()
-	if err != nil {
-		return "", err
-	}
-	cache = filepath.Join(cache, "ccc-ci")
-	dir := filepath.Join(cache, "claude-"+version)
-	if _, err := os.Stat(dir); err != nil {
-		if err := os.MkdirAll(cache, 0o755); err != nil {
-			return "", err
-		}
-		part, err := os.MkdirTemp(cache, "part-")
-		if err != nil {
-			return "", err
-		}
-		defer os.RemoveAll(part)
-		if _, err := npm("install", "--no-audit", "--no-fund", "--prefix", part, name+"@"+version); err != nil {
-			return "", err
-		}
-		if err := os.Rename(part, dir); err != nil {
-			return "", err
-		}
-	}
-	found, _ := filepath.Glob(filepath.Join(dir, "node_modules", name+"-*/claude"))
-	if len(found) == 0 {
-		return "", errors.New("no claude in " + dir)
-	}
-	return found[len(found)-1], nil
-}
+// installScript installs version $1, or what that tag stands for, into the directory $2, unless it is
+// there, and prints the path of its program.
+const installScript = `set -e
+name=@anthropic-ai/claude-code version=$1
+case $version in *[!0-9.]*) version=$(npm view $name@$version version --loglevel=error | tail -n 1) ;; esac
+dir=$2/claude-$version
+if [ ! -d "$dir" ]; then
+	mkdir -p "$2"
+	part=$(mktemp -d "$2/part-XXXXXX")
+	trap 'rm -rf "$part"' EXIT
+	npm install --no-audit --no-fund --loglevel=error --prefix "$part" $name@$version >&2
+	mv "$part" "$dir"
+fi
+ls "$dir"/node_modules/$name-*/claude | tail -n 1`
 
-// npm returns the last line of what npm says.
-func npm(args ...string) (answer string, err error) {
-	cmd := exec.Command("npm", append(args, "--loglevel=error")...)
-	var complaints strings.Builder
-	cmd.Stderr = &complaints
-	out, err := cmd.Output()
-	if err != nil {
-		return "", fmt.Errorf("npm %s: %w: %s", strings.Join(args, " "), err, &complaints)
-	}
-	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
-	return lines[len(lines)-1], nil
-}
+// realTest is a test on a real client, with a sandbox of its own and the API of its models.
+type realTest func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI)
 
-// forClients runs test on each client of the list, with a sandbox in which "ccc"
-// is the test binary and the agent and the reviewer follow s.
-func forClients(t *testing.T, s func() script, test func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI)) {
-	runOn(t, realClients(t), s, test)
-}
+// forClients runs test on each client, with a sandbox in which "ccc" is the test binary and the models
+// follow s.
+func forClients(t *testing.T, s script, test realTest) { runOn(t, realClients(t), s, test) }
 
 // forNewest is forClients for the last client of the list alone.
-func forNewest(t *testing.T, s func() script, test func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI)) {
+func forNewest(t *testing.T, s script, test realTest) {
 	clients := realClients(t)
 	runOn(t, clients[len(clients)-1:], s, test)
 }
 
-// runOn runs test on these clients.
-func runOn(t *testing.T, clients []realClient, s func() script, test func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI)) {
+func runOn(t *testing.T, clients []realClient, s script, test realTest) {
 	for _, client := range clients {
 		t.Run(client.version, func(t *testing.T) {
 			box := newSandbox(t, client.path)
-			var api *scriptedAPI
-			if s != nil { // else the test has an API of its own
-				api = newScriptedAPI(t, s())
-				box.use(api)
-			}
+			api := newScriptedAPI(t, s)
+			box.use(api)
 			defer func() {
 				if t.Failed() {
 					t.Logf("requests: %v\nlog:\n%s", box.api, box.log())
@@ -160,18 +124,40 @@ func runOn(t *testing.T, clients []realClient, s func() script, test func(t *tes
 	}
 }
 
-// start starts a supervised session in a terminal and waits until it takes keys.
+// start starts a supervised session in a terminal, and waits until it takes keys.
 func (box *sandbox) start(args ...string) *terminal {
 	box.t.Helper()
 	return box.open(append([]string{"ccc", "--supervisor"}, args...)...)
 }
 
-// open starts a session in a terminal by that command and waits until it takes keys.
+// open starts a session in a terminal by that command, and waits until it takes keys.
 func (box *sandbox) open(command ...string) *terminal {
 	box.t.Helper()
 	tty := box.terminal(command...)
-	tty.waitUntil("an input line", 60*time.Second, func(screen string) bool { return inputLine(screen) != "" })
+	tty.takesKeys()
 	return tty
+}
+
+// takesKeys waits for an input line.
+func (tty *terminal) takesKeys() {
+	tty.box.t.Helper()
+	tty.waitUntil("an input line", time.Minute, func(screen string) bool { return inputLine(screen) != "" })
+}
+
+// prints runs a supervised session with -p, and wants answer on stdout.
+func (box *sandbox) prints(answer, prompt string, args ...string) commandResult {
+	box.t.Helper()
+	got := box.run(5*time.Minute, "", append([]string{"ccc", "--supervisor", "-p", prompt}, args...)...)
+	if got.code != 0 || got.timedOut || strings.TrimSpace(got.stdout) != answer {
+		box.t.Errorf("got %+v, want %q", got, answer)
+	}
+	return got
+}
+
+// expectVerdicts compares the verdicts of the one session.
+func (box *sandbox) expectVerdicts(wanted ...verdict) {
+	box.t.Helper()
+	expectEqual(box.t, "the verdicts", box.timelineVerdicts(), wanted)
 }
 
 // awaitVerdicts waits until the session has n verdicts.
@@ -186,17 +172,8 @@ func (box *sandbox) awaitVerdicts(n int) {
 	box.t.Fatalf("verdicts %q, want %d", box.timelineVerdicts(), n)
 }
 
-// expectRun checks that a print-mode run ended well with answer, and that the session's verdicts were these.
-func expectRun(t *testing.T, box *sandbox, got commandResult, answer string, verdicts ...verdict) {
-	t.Helper()
-	if got.code != 0 || got.timedOut || strings.TrimSpace(got.stdout) != answer {
-		t.Errorf("got %+v, want %q", got, answer)
-	}
-	expectEqual(t, "the verdicts", box.timelineVerdicts(), verdicts)
-}
-
-// scriptedAPI is a Messages API that answers from a script and remembers what it was asked. It is an HTTP proxy too, one that
-// refuses: what a client sends anywhere else ends here.
+// scriptedAPI is a Messages API that answers from a script and remembers what it was asked. It is an HTTP
+// proxy, too, one that refuses: what a client sends anywhere else ends here.
 type scriptedAPI struct {
 	URL    string
 	answer func(apiRequest) apiReply
@@ -208,11 +185,12 @@ type scriptedAPI struct {
 	replied int
 }
 
-// script holds the replies to the agent and to the reviewer, in order. The last one repeats; none at all answers "ok". With
-// CLAUDE_CODE_MAX_RETRIES=1 an API error of a kind that the client tries again takes two places.
+// script holds the replies to the agent and to the reviewer, in order. The last one repeats; without any
+// the agent says "done", and the reviewer approves. An API error that the client tries again takes two
+// places.
 type script struct {
 	agent, reviewer []apiReply
-	marker          string // tells a reviewer's request without StructuredOutput (with the cache): it occurs in no other
+	marker          string // tells a reviewer's request without StructuredOutput: it occurs in no other
 }
 
 func newScriptedAPI(t *testing.T, s script) *scriptedAPI {
@@ -223,7 +201,7 @@ func newScriptedAPI(t *testing.T, s script) *scriptedAPI {
 		defer mu.Unlock()
 		replies := next[r.Kind]
 		if len(replies) == 0 {
-			return replyText("ok")
+			return usualReply(r)
 		}
 		if len(replies) > 1 {
 			next[r.Kind] = replies[1:]
@@ -232,15 +210,23 @@ func newScriptedAPI(t *testing.T, s script) *scriptedAPI {
 	})
 }
 
-// serveHTTP serves an API until the test ends, or without one answers nothing, and returns its URL. With net/http and net, which
-// takes a C library, each ccc that a test starts would start in twice the time.
+// usualReply is of an agent that is done at once, or of a reviewer that approves.
+func usualReply(r apiRequest) apiReply {
+	if r.Kind == "review" {
+		return replyVerdict(true, "")
+	}
+	return replyText("done")
+}
+
+// serveHTTP serves an API until the test ends, or without one answers nothing, and returns its URL. With
+// net/http each ccc that a test starts would start in twice the time.
 var serveHTTP = func(t *testing.T, _ *scriptedAPI) (url string) {
 	t.Fatal("the real client wants go test -tags real")
 	return ""
 }
 
-// newAnsweringAPI is newScriptedAPI for a test that decides by the request. answer is called for agent and review requests, by
-// many goroutines at once; a side request gets "ok", unless the test sets aside.
+// newAnsweringAPI is newScriptedAPI for a test that decides by the request. answer is called for agent and
+// review requests, by many goroutines at once; a side request gets "ok", unless the test sets aside.
 func newAnsweringAPI(t *testing.T, marker string, answer func(apiRequest) apiReply) *scriptedAPI {
 	api := &scriptedAPI{answer: answer, aside: replyText("ok"), marker: marker}
 	api.URL = serveHTTP(t, api)
@@ -254,10 +240,50 @@ func (box *sandbox) answering(answer func(apiRequest) apiReply) *scriptedAPI {
 	return api
 }
 
+// rule is a reply to the agent or the reviewer whose newest words of the user, or request, contain words.
+type rule struct {
+	kind, words string
+	reply       apiReply
+}
+
+func toAgent(words string, reply apiReply) rule    { return rule{"agent", words, reply} }
+func toReviewer(words string, reply apiReply) rule { return rule{"review", words, reply} }
+
+// by has the models answer by the first rule that fits, and else as usual.
+func (box *sandbox) by(rules ...rule) *scriptedAPI {
+	return box.answering(func(r apiRequest) apiReply {
+		words := r.last("user")
+		if r.Kind == "review" {
+			words = r.request()
+		}
+		for _, rule := range rules {
+			if rule.kind == r.Kind && strings.Contains(words, rule.words) {
+				return rule.reply
+			}
+		}
+		return usualReply(r)
+	})
+}
+
+// delegates is the reply with which the agent starts a subagent in the background.
+func (r apiRequest) delegates(prompt string) apiReply {
+	tool := "Task"
+	if slices.Contains(r.Tools, "Agent") {
+		tool = "Agent"
+	}
+	const form = `{"description":"look","prompt":%q,"subagent_type":"general-purpose","run_in_background":true}`
+	return replyTool(tool, fmt.Sprintf(form, prompt))
+}
+
+// inBackground has the agent run a command in the background.
+func inBackground(command string) apiReply {
+	return replyTool("Bash", fmt.Sprintf(`{"command":%q,"run_in_background":true,"description":"serve"}`, command))
+}
+
 // apiRequest is one POST /v1/messages as it came in.
 type apiRequest struct {
-	// Kind is "side" for what is no step of the agent's or the reviewer's work (see sideCalls) or has no tools (titles),
-	// "review" for a call with --json-schema or with the marker, else "agent".
+	// Kind is "side" for what is no step of the agent's or the reviewer's work (see sideCalls) or has no tools
+	// (titles), "review" for a call with --json-schema or with the marker, else "agent".
 	Kind     string
 	Model    string
 	System   string // its blocks, joined by newlines
@@ -307,7 +333,7 @@ func (api *scriptedAPI) requests(kind string) []apiRequest {
 	return found
 }
 
-// await returns the requests of a kind once there are n of them, and fails the test when that takes longer than timeout.
+// await returns the requests of a kind once there are n of them, and fails the test after timeout.
 func (api *scriptedAPI) await(t *testing.T, kind string, n int, timeout time.Duration) []apiRequest {
 	t.Helper()
 	for deadline := time.Now().Add(timeout); ; time.Sleep(10 * time.Millisecond) {
@@ -359,7 +385,8 @@ func replyTool(name, input string) apiReply { return apiReply{tool: name, input:
 
 // replyVerdict is what the reviewer says through --json-schema.
 func replyVerdict(allowStop bool, feedback string) apiReply {
-	return replyTool("StructuredOutput", string(encodeJSON(map[string]any{"allow_stop": allowStop, "feedback": feedback})))
+	verdict := map[string]any{"allow_stop": allowStop, "feedback": feedback}
+	return replyTool("StructuredOutput", string(encodeJSON(verdict)))
 }
 
 // replyError fails the request: 401 authentication_error, 529 overloaded_error.
@@ -367,8 +394,8 @@ func replyError(status int, errorType, message string) apiReply {
 	return apiReply{status: status, errorType: errorType, text: message}
 }
 
-// sideCalls are the beginnings of messages that Claude Code asks the model with on its own account: of a subagent's
-// warm-up, and of what it proposes as the next prompt.
+// sideCalls are the beginnings of messages that Claude Code asks the model with on its own account: of a
+// subagent's warm-up, and of what it proposes as the next prompt.
 var sideCalls = []string{"Warmup", "[SUGGESTION MODE"}
 
 func parseRequest(body []byte, marker string) (r apiRequest, stream bool, err error) {
@@ -392,8 +419,9 @@ func parseRequest(body []byte, marker string) (r apiRequest, stream bool, err er
 	for _, tool := range wire.Tools {
 		r.Tools = append(r.Tools, tool.Name)
 	}
+	isStart := func(start string) bool { return strings.HasPrefix(r.last("user"), start) }
 	switch {
-	case len(r.Tools) == 0, slices.ContainsFunc(sideCalls, func(start string) bool { return strings.HasPrefix(r.last("user"), start) }):
+	case len(r.Tools) == 0, slices.ContainsFunc(sideCalls, isStart):
 		r.Kind = "side"
 	case slices.Contains(r.Tools, "StructuredOutput"), marker != "" && strings.Contains(r.text(), marker):
 		r.Kind = "review"
@@ -469,8 +497,9 @@ func listedRequests(t *testing.T, request string) (requests []string) {
 			return requests
 		}
 		one, _, _ := strings.Cut(rest, fmt.Sprintf("\n\n[%d] ", i+1))
-		shorten := func(mark string) string { return fates[fateMark.FindStringSubmatch(mark)[1]] }
-		requests = append(requests, fateMark.ReplaceAllStringFunc(strings.TrimSpace(one), shorten))
+		requests = append(requests, fateMark.ReplaceAllStringFunc(strings.TrimSpace(one), func(mark string) string {
+			return fates[fateMark.FindStringSubmatch(mark)[1]]
+		}))
 	}
 }
 

@@ -2,14 +2,15 @@ package main
 
 // Which words are the user's, on the real Claude Code.
 //
-// Recordings of the real client under testdata/recordings, for the fast tests of transcript_test.go: hook events,
-// transcripts and reviewers' streams of each version. With CCC_RECORD set the tests that play them write them anew.
+// Recordings of the real client under testdata/recordings, for the fast tests of transcript_test.go: hook
+// events, transcripts and reviewers' streams of each version. With CCC_RECORD set the tests that play them
+// write them anew.
 
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"os"
 	"path/filepath"
@@ -20,85 +21,93 @@ import (
 	"time"
 )
 
-// A background task that runs is stopped in the fork of a review alone. What Claude Code submits when it ends
-// is no request: it is not listed, and what was asked for last stays. Until it has ended the reviews are counted on.
+// A background task that runs is stopped in the fork of a review alone. What Claude Code submits when it
+// ends is no request: it is not listed, and what was asked for last stays. Until it has ended the reviews
+// are counted on.
 func TestRealClientBackgroundTask(t *testing.T) {
-	forClients(t, nil, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
+	forClients(t, script{}, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
 		api := box.answering(func(r apiRequest) apiReply {
-			switch last := r.last("user"); {
-			case r.Kind == "review" && !strings.Contains(r.request(), "上次反馈") && !strings.Contains(r.request(), "and more"):
+			request := r.request()
+			isFirst := !strings.Contains(request, "上次反馈") && !strings.Contains(request, "and more")
+			switch {
+			case r.Kind == "review" && isFirst:
 				time.Sleep(3 * time.Second) // a model takes its time, and the fork has said something of its own before
 				return replyVerdict(false, "show the tests")
-			case r.Kind == "review":
-				return replyVerdict(true, "")
-			case strings.Contains(last, "start it"):
-				return replyTool("Bash", `{"command":"until [ -e ended ]; do sleep 0.2; done","run_in_background":true,"description":"serve"}`)
+			case r.Kind == "agent" && strings.Contains(r.last("user"), "start it"):
+				return inBackground("until [ -e ended ]; do sleep 0.2; done")
+			case r.Kind == "agent":
+				return replyText("the server runs")
 			}
-			return replyText("the server runs")
+			return usualReply(r)
 		})
-		tty := box.start("--permission-mode", "bypassPermissions")
+		tty := box.start(bypass)
+		expect := func(what string, verdicts int, requests ...string) {
+			t.Helper()
+			box.awaitVerdicts(verdicts)
+			expectEqual(t, "the requests "+what, listedRequests(t, api.lastReview(t)), requests)
+		}
 		tty.prompt("start it")
-		review := api.await(t, "review", 1, 120*time.Second)[0]
 		box.awaitVerdicts(2)
+		review := api.requests("review")[0]
 		expectIn(t, "the fork", review.text(), "<status>stopped</status>")
-		expectIn(t, "the request", review.request(), "## 正在运行的后台任务", "until [ -e ended ]", "分叉里没有这些任务")
+		expectIn(t, "the request", review.request(), "## 正在运行的后台任务", "until [ -e ended ]",
+			"分叉里没有这些任务")
 		tty.prompt("and more") // beside a server that runs all day nothing ends
-		box.awaitVerdicts(3)
-		expectEqual(t, "the requests beside the task", listedRequests(t, api.lastReview(t)), []string{"LETGO start it", "and more"})
+		expect("beside the task", 3, "LETGO start it", "and more")
 		box.write("../work/ended", 0o600, "")
-		box.awaitVerdicts(4)
-		expectIn(t, "what the agent got, else the test shows nothing,", strings.Join(api.agentsUserTexts(), "\n"), "<task-notification>")
-		request := api.lastReview(t)
-		expectEqual(t, "the requests when it has ended", listedRequests(t, request), []string{"LETGO start it", "LETGO and more"})
-		expectIn(t, "the request", request, "第 2 轮，")
+		expect("when it has ended", 4, "LETGO start it", "LETGO and more")
+		expectIn(t, "what the agent got", strings.Join(api.agentsUserTexts(), "\n"), "<task-notification>")
+		expectIn(t, "the request", api.lastReview(t), "第 2 轮，")
 		tty.prompt("the end")
-		box.awaitVerdicts(5)
-		expectEqual(t, "the requests behind it", listedRequests(t, api.lastReview(t)), []string{"PASSED start it", "PASSED and more", "the end"})
+		expect("after it", 5, "PASSED start it", "PASSED and more", "the end")
 		box.recordTranscript(client.version, "background", api)
 	})
 }
 
-// A background task that ends brings no new reviews, so behind the limit its turn ends as it is. A prompt that the agent has scheduled
-// does: Claude Code submits it as a prompt, which is none of the requests, and not waited for.
+// A background task that ends brings no new reviews, so after the limit its turn ends as it is. A prompt
+// that the agent has scheduled does: Claude Code submits it as a prompt, which is none of the requests, and
+// not waited for. The reviewer is told what is scheduled.
 func TestRealClientWoken(t *testing.T) {
 	beside(t)
-	forClients(t, nil, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
+	forClients(t, script{}, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
 		api := box.answering(func(r apiRequest) apiReply {
-			verdicts := len(box.timelineVerdicts())
 			switch last := r.last("user"); {
-			case r.Kind == "review" && verdicts == 0:
+			case r.Kind == "review" && len(box.timelineVerdicts()) == 0:
 				return replyError(400, "invalid_request_error", "planted")
 			case r.Kind == "review":
 				return replyVerdict(true, "")
 			case strings.Contains(last, "start it"):
-				return replyTool("Bash", `{"command":"until [ -e ended ]; do sleep 0.2; done","run_in_background":true,"description":"serve"}`)
+				return inBackground("until [ -e ended ]; do sleep 0.2; done")
 			case strings.Contains(last, "<task-notification>"):
 				return replyTool("CronCreate", `{"cron":"* * * * *","prompt":"check the build","recurring":true}`)
 			}
 			return replyText("done")
 		})
 		box.write(".claude/ccc.json", 0o600, `{"supervisor":{"max_iterations":1}}`)
-		tty := box.start("--permission-mode", "bypassPermissions")
+		tty := box.start(bypass)
 		tty.prompt("start it")
 		box.awaitVerdicts(1)
 		box.write("../work/ended", 0o600, "")
 		box.awaitVerdicts(3)
-		expectEqual(t, "the verdicts", box.timelineVerdicts(), []verdict{verdictFailed, verdictLimit, verdictAllow})
+		box.expectVerdicts(verdictFailed, verdictLimit, verdictAllow)
 		expectEqual(t, "the requests", requestsOf(t, api.lastReview(t)), []string{"start it"})
+		title, _, _ := strings.Cut(say(sectionCrons), "\n")
+		expectIn(t, "the request", api.lastReview(t), title, `"prompt":"check the build"`)
 		expectEqual(t, "the prompts", box.loggedPrompts(), []string{"start it", "check the build"})
 		paths, _ := filepath.Glob(filepath.Join(box.home, ".claude/projects/*/*.jsonl"))
 		talk, err := readConversation(paths[0])
 		check(t, err)
 		expectIn(t, "what Claude Code has submitted", strings.Join(talk.submitted, "\n"), "check the build")
 		texts := strings.Join(api.agentsUserTexts(), "\n")
-		expectIn(t, "what the agent got, else the test shows nothing,", texts, "<task-notification>", "check the build")
+		expectIn(t, "what the agent got", texts, "<task-notification>", "check the build")
 	})
 }
 
-// Only what stands in the conversation is given to the reviewer: not what was taken back or kept out, but
-// what was typed while the agent worked, and what was said before a compaction and before a fork.
+// Only what stands in the conversation is given to the reviewer, with what became of it: not what was taken
+// back or kept out, but what was typed while the agent worked, and what was said before a compaction and
+// before a fork. Where the agent has only talked that is said.
 func TestRealClientRequests(t *testing.T) {
-	forClients(t, nil, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
+	forClients(t, script{}, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
 		queued, last := make(chan bool), make(chan bool)
 		api := box.answering(func(r apiRequest) apiReply {
 			switch words := r.last("user"); {
@@ -113,19 +122,22 @@ func TestRealClientRequests(t *testing.T) {
 			return replyText("done")
 		})
 		box.write(".claude/ccc.json", 0o600, `{"supervisor":{"max_iterations":1}}`)
-		box.write("block.sh", 0o700, "#!/bin/sh\ngrep -q SECRET && echo '{\"decision\":\"block\",\"reason\":\"kept out\"}' || exit 0\n")
-		box.setSettings(`{"hooks":{"UserPromptSubmit":[{"hooks":[{"type":"command","command":"` + box.home + `/block.sh"}]}]}}`)
-		tty := box.start("--permission-mode", "bypassPermissions")
+		box.write("block", 0o600, `{"decision":"block","reason":"kept out"}`)
+		box.setSettings(`{"hooks":{"UserPromptSubmit":[{"hooks":[{"type":"command",
+			"command":"if grep -q SECRET; then cat ~/block; fi"}]}]}}`)
+		box.repository()
+		tty := box.start(bypass)
 		expectRequests := func(verdicts int, want ...string) {
 			t.Helper()
 			box.awaitVerdicts(verdicts)
-			expectEqual(t, "the requests", listedRequests(t, api.lastReview(t)), want)
-			if got := box.timelineVerdicts(); slices.ContainsFunc(got, func(v verdict) bool { return v != verdictAllow }) {
-				t.Errorf("verdicts %q", got)
-			}
+			request := api.lastReview(t)
+			expectEqual(t, "the requests", listedRequests(t, request), want)
+			isSaid := strings.Contains(request, say(sectionWordsOnly))
+			expectIs(t, "words only", isSaid, !slices.Contains(want, "typed meanwhile"))
+			expectEqual(t, "the verdicts", box.timelineVerdicts(), slices.Repeat([]verdict{verdictAllow}, verdicts))
 		}
 		tty.prompt("first request")
-		api.await(t, "review", 1, 120*time.Second)
+		api.await(t, "review", 1, 2*time.Minute)
 		tty.enter("queued request") // while the review runs: the next request
 		close(queued)
 		expectRequests(2, "PASSED first request", "queued request")
@@ -140,118 +152,51 @@ func TestRealClientRequests(t *testing.T) {
 		box.write("../work/typed", 0o600, "")
 		expectRequests(4, "PASSED queued request", "second request with a tool", "typed meanwhile")
 		for _, r := range api.requests("review") {
-			if strings.Contains(r.text(), "SECRET") {
-				t.Fatal("a review sent what a hook had kept out")
-			}
+			expectNotIn(t, "what a review sent", r.text(), "SECRET")
 		}
 		tty.prompt("/compact")
 		tty.waitFor("Compacted", 90*time.Second)
 		tty.prompt("third request")
 		expectRequests(5, "PASSED second request with a tool", "PASSED typed meanwhile", "third request")
 		reviews := api.requests("review")
-		if conversation := reviews[len(reviews)-1].text(); strings.Count(conversation, "typed meanwhile") != 1 {
-			t.Errorf("the conversation was not compacted: the test shows nothing\n%s", conversation)
-		}
-		// What is typed during the agent's last words waits behind its stop: the next review has it, and this one does not wait for it.
+		conversation := reviews[len(reviews)-1].text()
+		expectIs(t, "the conversation was compacted", strings.Count(conversation, "typed meanwhile"), 1)
+		// What is typed during the agent's last words waits for its stop: the next review has it, and this one
+		// does not wait for it.
 		asked := len(api.requests("agent"))
 		tty.prompt("slow words")
-		api.await(t, "agent", asked+1, 60*time.Second)
+		api.await(t, "agent", asked+1, time.Minute)
 		tty.enter("typed at the last words")
-		tty.waitUntil("the queued words", 60*time.Second, func(screen string) bool {
-			return !strings.HasPrefix(inputLine(screen), "❯ typed") && strings.Contains(screen, "typed at the last words")
-		})
+		tty.awaitQueued("typed at the last words")
 		close(last)
 		api.await(t, "review", 7, 90*time.Second)
 		box.awaitVerdicts(7)
 		reviews = api.requests("review")
-		expectEqual(t, "the requests of the stop", listedRequests(t, reviews[len(reviews)-2].request()), []string{"PASSED third request", "slow words"})
+		ofStop := listedRequests(t, reviews[len(reviews)-2].request())
+		expectEqual(t, "the requests of the stop", ofStop, []string{"PASSED third request", "slow words"})
 		expectRequests(7, "PASSED slow words", "typed at the last words")
 		tty.tmux("kill-server")
 		box.quiet(20 * time.Second)
 		box.recordTranscript(client.version, "requests", api)
-		got := box.run(60*time.Second, "", "ccc", "--supervisor", "--continue", "--fork-session", "-p", "forked request")
-		expectEqual(t, fmt.Sprintf("the requests in a fork: %+v", got), listedRequests(t, api.lastReview(t)),
-			[]string{"third request", "slow words", "typed at the last words", "forked request"}) // it has what is behind the compaction
+		box.prints("done", "forked request", "--continue", "--fork-session")
+		inFork := []string{"third request", "slow words", "typed at the last words", "forked request"} // no more
+		expectEqual(t, "the requests in a fork", listedRequests(t, api.lastReview(t)), inFork)
 	})
 }
 
-// The request says what became of the requests before, also behind a compaction, and which wake-ups are scheduled; where the agent
-// has only talked it says that, and not how to run commands.
-func TestRealClientOlderRequests(t *testing.T) {
-	forClients(t, nil, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
-		needCopy(t, box)
-		box.repository()
-		box.write(".claude/ccc.json", 0o600, `{"supervisor":{"max_iterations":1}}`)
-		api := box.answering(func(r apiRequest) apiReply {
-			last := r.last("user")
-			last = last[strings.LastIndex(last, "\n")+1:]
-			switch {
-			case r.Kind == "review":
-				return replyVerdict(!strings.Contains(r.request(), "[2] mend it"), "not yet")
-			case last == "look at it":
-				return bash("cat notes.txt")
-			case last == "schedule it":
-				return replyTool("CronCreate", `{"cron":"7 3 * * *","prompt":"carry on with it","recurring":true}`)
-			}
-			return replyText("done")
-		})
-		tty := box.start("--permission-mode", "bypassPermissions")
-		const passed, letGo, limit = "PASSED ", "LETGO ", "LIMIT "
-		verdicts := 0
-		expect := func(prompt string, stops int, wordsOnly, wakes bool, requests ...string) {
-			t.Helper()
-			tty.prompt(prompt)
-			verdicts += stops
-			box.awaitVerdicts(verdicts)
-			request := api.lastReview(t)
-			expectEqual(t, prompt+": the requests", listedRequests(t, request), requests)
-			expectIs(t, prompt+": words only", strings.Contains(request, say(sectionWordsOnly)), wordsOnly)
-			expectIs(t, prompt+": how to run", strings.Contains(request, tryExample(tryCommand())), !wordsOnly)
-			title, _, _ := strings.Cut(say(sectionCrons), "\n")
-			expectIs(t, prompt+": wake-ups", strings.Contains(request, title) && strings.Contains(request, `"prompt":"carry on with it"`), wakes)
-		}
-		expect("hello there", 1, true, false, "hello there")
-		expect("look at it", 1, false, false, passed+"hello there", "look at it")
-		expect("mend it", 2, true, false, passed+"look at it", "mend it") // sent back, and then the limit
-		expect("go on", 1, true, false, passed+"look at it", limit+"mend it", "go on")
-		expect("schedule it", 1, false, true, passed+"mend it", passed+"go on", "schedule it")
-		tty.prompt("/compact")
-		tty.waitFor("Compacted", 90*time.Second)
-		expect("and now", 1, true, true, passed+"mend it", passed+"go on", letGo+"schedule it", "and now")
-		expectEqual(t, "the verdicts", box.timelineVerdicts(), []verdict{verdictAllow, verdictAllow, verdictBlock, verdictLimit, verdictAllow, verdictAllow, verdictAllow})
+// awaitQueued waits until words that were entered wait for the agent.
+func (tty *terminal) awaitQueued(words string) {
+	tty.box.t.Helper()
+	tty.waitUntil("the queued words", time.Minute, func(screen string) bool {
+		return !strings.HasPrefix(inputLine(screen), "❯ "+words) && strings.Contains(screen, words)
 	})
 }
 
-// The agent can't dismiss its reviewer by a tool. What it schedules, which Claude Code submits at the next full minute, is no
-// request; its turn is reviewed.
-func TestRealClientAgentsTricks(t *testing.T) {
-	forNewest(t, nil, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
-		tricks := []apiReply{bash("claude -p --continue '/supervisor off' </dev/null; env -u CLAUDECODE claude -p --continue '/supervisor off' </dev/null"),
-			replyTool("CronCreate", `{"cron":"* * * * *","prompt":"carry on","recurring":false}`)}
-		var api *scriptedAPI
-		api = box.answering(func(r apiRequest) apiReply {
-			if asked := len(api.requests("agent")); r.Kind == "agent" && asked <= len(tricks) {
-				return tricks[asked-1]
-			} else if r.Kind == "agent" {
-				return replyText("done")
-			}
-			return replyVerdict(true, "")
-		})
-		tty := box.start("--permission-mode", "bypassPermissions")
-		tty.prompt("the request")
-		box.awaitVerdicts(1)
-		box.awaitVerdicts(2)
-		if text := api.requests("agent")[1].last("user"); strings.Count(text, "由用户决定") != 2 {
-			t.Errorf("switching off said %q", text)
-		}
-		if requests := requestsOf(t, api.lastReview(t)); !slices.Equal(requests, []string{"the request"}) || strings.Contains(box.log(), " switched ") {
-			t.Errorf("the requests are %q", requests)
-		}
-		tty.prompt("the second request")
-		box.awaitVerdicts(3)
-		for i, review := range api.requests("review") {
-			expectIn(t, fmt.Sprintf("the request of review %d, behind an approval,", i+1), review.request(), "第 1 轮")
-		}
+// awaitInput waits until the input line has these words.
+func (tty *terminal) awaitInput(words string) {
+	tty.box.t.Helper()
+	tty.waitUntil("the words in the input line", time.Minute, func(screen string) bool {
+		return strings.HasPrefix(inputLine(screen), "❯ "+words)
 	})
 }
 
@@ -264,7 +209,7 @@ func (api *scriptedAPI) told(t *testing.T) (told []string) {
 	return told
 }
 
-// workingAgent answers an agent that works until the test writes the file "go" where the user's last words
+// workingAgent answers an agent that works until the test writes the file "go" if the user's last words
 // begin with "work", and else by answer.
 func workingAgent(answer func(words string, r apiRequest) apiReply) func(apiRequest) apiReply {
 	return func(r apiRequest) apiReply {
@@ -282,7 +227,8 @@ func workingAgent(answer func(words string, r apiRequest) apiReply) func(apiRequ
 // startWorking starts a session that asks for every call but that of work.sh.
 func (box *sandbox) startWorking() *terminal {
 	box.t.Helper()
-	box.write("../work/work.sh", 0o700, "#!/bin/sh\necho begun >>begun\nuntil [ -e go ]; do sleep 0.1; done; rm go; echo worked\n")
+	box.write("../work/work.sh", 0o700,
+		"#!/bin/sh\necho begun >>begun\nuntil [ -e go ]; do sleep 0.1; done; rm go; echo worked\n")
 	return box.start("--permission-mode", "default", "--allowedTools", "Bash(./work.sh:*)")
 }
 
@@ -296,19 +242,11 @@ func (box *sandbox) transcripts() (text string) {
 	return text
 }
 
-// workOn submits a prompt and waits until the agent works on it.
-func (box *sandbox) workOn(tty *terminal, prompt string) {
-	box.t.Helper()
-	before := box.read("../work/begun")
-	tty.prompt(prompt)
-	tty.waitUntil("the agent at work on "+prompt, 90*time.Second, func(string) bool { return box.read("../work/begun") != before })
-}
-
-// What the user types while the agent works and sends with Esc is a request, also where Claude Code leaves it
-// out of the conversation; then the request says so. What the user took back is none.
+// What the user types while the agent works and sends with Esc is a request, also where Claude Code leaves
+// it out of the conversation; then the request says so. What the user took back is none.
 func TestRealClientCorrections(t *testing.T) {
 	beside(t)
-	forClients(t, nil, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
+	forClients(t, script{}, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
 		late := make(chan bool)
 		api := box.answering(workingAgent(func(words string, _ apiRequest) apiReply {
 			if strings.HasSuffix(words, "withdrawn") {
@@ -331,8 +269,8 @@ func TestRealClientCorrections(t *testing.T) {
 			conversation, _, _ := strings.Cut(reviews[len(reviews)-1].text(), "## 用户的要求")
 			for i, text := range got {
 				plain, isBeside := strings.CutPrefix(text, "BESIDE ")
-				if words := strings.TrimPrefix(plain, "INTERRUPTED "); !isCompacted && !isBeside && !strings.Contains(conversation, words) {
-					t.Errorf("%q is not in the conversation", text)
+				if !isCompacted && !isBeside {
+					expectIn(t, "the conversation", conversation, strings.TrimPrefix(plain, "INTERRUPTED "))
 				}
 				// The mark stays where the words taken back stood.
 				if got[i] = plain; plain == "INTERRUPTED work on the fence" {
@@ -344,35 +282,39 @@ func TestRealClientCorrections(t *testing.T) {
 		typed := func(words string) {
 			t.Helper()
 			tty.enter(words)
-			tty.waitUntil("the queued words", 60*time.Second, func(screen string) bool {
-				return !strings.HasPrefix(inputLine(screen), "❯ "+words) && strings.Contains(screen, words)
-			})
+			tty.awaitQueued(words)
+		}
+		// workOn submits a prompt and waits until the agent works on it.
+		workOn := func(prompt string) {
+			t.Helper()
+			before := box.read("../work/begun")
+			tty.prompt(prompt)
+			hasBegun := func(string) bool { return box.read("../work/begun") != before }
+			tty.waitUntil("the agent at work on "+prompt, 90*time.Second, hasBegun)
 		}
 		for _, words := range [][]string{{"work in red", "make it blue"}, {"work on the door", "hang it left"}} {
-			box.workOn(tty, words[0])
-			for _, one := range words[1:] {
-				typed(one)
-			}
+			workOn(words[0])
+			typed(words[1])
 			tty.keys("Escape")
 			expect(words...)
 		}
-		box.workOn(tty, "work on the wall")
+		workOn("work on the wall")
 		typed("taken back with Up")
 		tty.keys("Up")
-		tty.waitUntil("the words in the input line", 60*time.Second, func(screen string) bool { return strings.HasPrefix(inputLine(screen), "❯ taken back with Up") })
+		tty.awaitInput("taken back with Up")
 		tty.keys("C-e")
 		tty.keys("-N", "80", "BSpace")
 		box.write("../work/go", 0o600, "")
 		expect("work on the wall")
-		box.workOn(tty, "work on the roof")
+		workOn("work on the roof")
 		marks := func() int { return strings.Count(box.transcripts(), `"[Request interrupted by user`) }
 		before := marks()
 		tty.keys("Escape")
 		// 2.1.280 takes what comes before its mark for words sent with Esc.
-		tty.waitUntil("the mark of Esc", 60*time.Second, func(string) bool { return marks() > before })
+		tty.waitUntil("the mark of Esc", time.Minute, func(string) bool { return marks() > before })
 		tty.prompt("leave the roof")
 		expect("INTERRUPTED work on the roof", "leave the roof")
-		box.workOn(tty, "work on the fence")
+		workOn("work on the fence")
 		typed("to be rewound")
 		tty.keys("Escape")
 		expect("work on the fence", "to be rewound")
@@ -388,38 +330,52 @@ func TestRealClientCorrections(t *testing.T) {
 		expect("on another day")
 		asked := len(api.requests("agent"))
 		tty.prompt("withdrawn")
-		api.await(t, "agent", asked+1, 60*time.Second)
+		api.await(t, "agent", asked+1, time.Minute)
 		tty.keys("Escape")
-		tty.waitUntil("the prompt in the input line", 60*time.Second, func(screen string) bool { return strings.HasPrefix(inputLine(screen), "❯ withdrawn") })
+		tty.awaitInput("withdrawn")
 		tty.enter("/compact keep the colours") // the client gives the withdrawn words back, for enter to delete
 		tty.waitFor("Compacted", 90*time.Second)
 		isCompacted = true
-		tty.prompt("behind the compaction")
-		expect("behind the compaction")
+		tty.prompt("after the compaction")
+		expect("after the compaction")
 	})
 }
 
+// plans has an agent in plan mode that was told to plan write its plan, and then ask for its approval.
+func (r apiRequest) plans() (reply apiReply, isPlan bool) {
+	words := r.last("user")
+	_, path, _ := strings.Cut(r.text(), "create your plan at ")
+	path, _, _ = strings.Cut(path, " using")
+	switch {
+	case strings.HasSuffix(words, "plan it"):
+		return replyTool("Write", fmt.Sprintf(`{"file_path":%q,"content":"1. paint it red"}`, path)), true
+	case strings.Contains(words, "/plans/") && !strings.Contains(words, "approved your plan"),
+		strings.Contains(words, "make it green"):
+		return replyTool("ExitPlanMode", `{"plan":"1. paint it red"}`), true
+	}
+	return reply, false
+}
+
 // What the user answers to a question, and the words with which they refuse or approve a call or a plan,
-// stand among the requests, also behind a compaction.
+// stand among the requests, also after a compaction.
 func TestRealClientAnswers(t *testing.T) {
 	beside(t)
-	forClients(t, nil, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
-		api := box.answering(workingAgent(func(words string, r apiRequest) apiReply {
-			switch {
+	forClients(t, script{}, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
+		api := box.answering(func(r apiRequest) apiReply {
+			plan, isPlan := r.plans()
+			switch words := r.last("user"); {
+			case r.Kind == "review":
+				return replyVerdict(true, "")
 			case strings.HasSuffix(words, "ask me"):
 				return replyTool(askUserQuestion, question)
 			case strings.HasSuffix(words, "make a file"):
 				return bash("touch x")
-			case strings.HasSuffix(words, "plan it"):
-				_, path, _ := strings.Cut(r.text(), "create your plan at ")
-				path, _, _ = strings.Cut(path, " using")
-				return replyTool("Write", fmt.Sprintf(`{"file_path":%q,"content":"1. paint it red"}`, path))
-			case strings.Contains(words, "/plans/") && !strings.Contains(words, "approved your plan"), strings.Contains(words, "make it green"):
-				return replyTool("ExitPlanMode", `{"plan":"1. paint it red"}`)
+			case isPlan:
+				return plan
 			}
 			return replyText("done")
-		}))
-		tty := box.startWorking()
+		})
+		tty := box.start("--permission-mode", "default")
 		var before []string // what the last review has ended
 		verdicts := 0
 		expect := func(words ...string) {
@@ -429,10 +385,10 @@ func TestRealClientAnswers(t *testing.T) {
 			expectEqual(t, "the requests", api.told(t), slices.Concat(before, words))
 			before = words
 		}
-		// pick marks that entry of a menu, has it take words by key, and types them.
 		marked := func(screen, entry string) bool {
 			return strings.Contains(strings.ReplaceAll(screen, "\u00a0", " "), entry)
 		}
+		// pick marks that entry of a menu, has it take words by key, and types them.
 		pick := func(entry, key, words string) {
 			t.Helper()
 			for range 8 {
@@ -473,18 +429,19 @@ func TestRealClientAnswers(t *testing.T) {
 			send("Enter", "one file")
 			expect("ask me", "ANSWERED Which database? → "+answer)
 		}
-		for _, reply := range []struct{ entry, told, words string }{{". No", "REFUSED ", "use mkdir instead"}, {"1. Yes", "APPROVED ", "and then a directory"}} {
+		for _, words := range []string{"use mkdir instead", "and then a directory"} {
 			tty.prompt("make a file")
 			tty.waitFor("Do you want", 90*time.Second)
-			if reply.entry == ". No" {
-				reply.entry = "3. No"
+			entry, told := "1. Yes", "APPROVED "
+			if words == "use mkdir instead" {
+				entry, told = "3. No", "REFUSED "
 				if marked(tty.screen(), "4. No") {
-					reply.entry = "4. No"
+					entry = "4. No"
 				}
 			}
-			pick("❯ "+reply.entry, "Tab", reply.words)
+			pick("❯ "+entry, "Tab", words)
 			send("Enter", "Do you want")
-			expect("make a file", reply.told+reply.words)
+			expect("make a file", told+words)
 		}
 		for range 5 {
 			if tty.shows(2*time.Second, func(screen string) bool { return strings.Contains(screen, "plan mode on") }) {
@@ -501,8 +458,8 @@ func TestRealClientAnswers(t *testing.T) {
 		expect("plan it", "REFUSED make it green", "APPROVED but yellow at the door")
 		tty.enter("/compact")
 		tty.waitFor("Compacted", 90*time.Second)
-		tty.prompt("behind the compaction")
-		expect("behind the compaction")
+		tty.prompt("after the compaction")
+		expect("after the compaction")
 		box.recordTranscript(client.version, "answers", api)
 	})
 }
@@ -510,20 +467,12 @@ func TestRealClientAnswers(t *testing.T) {
 // A plan that the user approved with "clear context" begins a session without a prompt: the plan is its
 // request, and its change begins at the commit.
 func TestRealClientPlanCleared(t *testing.T) {
-	forClients(t, nil, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
+	forClients(t, script{}, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
 		api := box.answering(func(r apiRequest) apiReply {
-			last := r.last("user")
-			_, path, _ := strings.Cut(r.text(), "create your plan at ")
-			path, _, _ = strings.Cut(path, " using")
-			switch {
-			case r.Kind == "review":
-				return replyVerdict(true, "")
-			case strings.HasSuffix(last, "plan it"):
-				return replyTool("Write", fmt.Sprintf(`{"file_path":%q,"content":"1. paint it red"}`, path))
-			case strings.Contains(last, "/plans/"):
-				return replyTool("ExitPlanMode", `{"plan":"1. paint it red"}`)
+			if plan, isPlan := r.plans(); isPlan && r.Kind == "agent" {
+				return plan
 			}
-			return replyText("done")
+			return usualReply(r)
 		})
 		box.repository()
 		box.setSettings(`{"showClearContextOnPlanAccept":true}`)
@@ -540,47 +489,38 @@ func TestRealClientPlanCleared(t *testing.T) {
 	})
 }
 
-// What is asked with -p, on stdin, in a stream and by a command is a request, and so is what was asked before a session was switched on.
+// What is asked with -p, on stdin, in a stream and by a command is a request, and so is what was asked
+// before a session was switched on.
 func TestRealClientPrinted(t *testing.T) {
 	beside(t)
-	forClients(t, nil, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
-		api := box.answering(func(r apiRequest) apiReply {
-			if r.Kind == "review" {
-				return replyVerdict(true, "")
-			}
-			return replyText("done")
-		})
+	forClients(t, script{}, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
 		box.write(".claude/commands/paint.md", 0o600, "paint it $ARGUMENTS\n")
-		stream := ""
-		for _, words := range []string{"one", "two"} {
-			stream += `{"type":"user","message":{"role":"user","content":"` + words + `"}}` + "\n"
-		}
+		const message = `{"type":"user","message":{"role":"user","content":"%s"}}` + "\n"
+		stream := fmt.Sprintf(message+message, "one", "two")
 		for _, test := range []struct {
-			stdin, args string
-			want        []string
+			stdin string
+			args  []string
+			want  []string
 		}{
-			{"", "-p words", []string{"words"}},
-			{"", "-p /paint\tred", []string{"/paint red"}},
-			{"words on stdin", "-p", []string{"words on stdin"}},
-			{stream, "-p --input-format stream-json --output-format stream-json --verbose", []string{"PASSED one", "two"}},
+			{"", []string{"-p", "words"}, []string{"words"}},
+			{"", []string{"-p", "/paint red"}, []string{"/paint red"}},
+			{"words on stdin", []string{"-p"}, []string{"words on stdin"}},
+			{stream, append(asStream, "--input-format", "stream-json"), []string{"PASSED one", "two"}},
 		} {
-			args := []string{"ccc", "--supervisor"}
-			for arg := range strings.FieldsFuncSeq(test.args, func(r rune) bool { return r == ' ' }) {
-				args = append(args, strings.ReplaceAll(arg, "\t", " "))
-			}
-			got := box.run(60*time.Second, test.stdin, args...)
-			expectIs(t, test.args+": the exit code", got.code, 0)
-			expectEqual(t, test.args+": the requests", listedRequests(t, api.lastReview(t)), test.want)
+			got := box.run(3*time.Minute, test.stdin, append([]string{"ccc", "--supervisor"}, test.args...)...)
+			expectIs(t, fmt.Sprint(test.args, ": the exit code"), got.code, 0)
+			expectEqual(t, fmt.Sprint(test.args), listedRequests(t, api.lastReview(t)), test.want)
 		}
 		reviewed := len(api.requests("review"))
 		tty := box.open("claude")
 		tty.prompt("before the switch")
-		tty.waitFor("done", 60*time.Second)
+		tty.waitFor("done", time.Minute)
 		tty.prompt("/supervisor on")
-		tty.waitFor("已打开", 60*time.Second)
-		tty.prompt("behind the switch")
-		api.await(t, "review", reviewed+1, 60*time.Second)
-		expectEqual(t, "the requests of a session that was switched on", listedRequests(t, api.lastReview(t)), []string{"before the switch", "behind the switch"})
+		tty.waitFor("已打开", time.Minute)
+		tty.prompt("after the switch")
+		api.await(t, "review", reviewed+1, time.Minute)
+		requests := []string{"before the switch", "after the switch"}
+		expectEqual(t, "of a session that was switched on", listedRequests(t, api.lastReview(t)), requests)
 	})
 }
 
@@ -588,10 +528,10 @@ const recordings = "testdata/recordings"
 
 // recordsEvents has the sandbox's claude write each hook event into the file events.
 func (box *sandbox) recordsEvents() {
+	const command = "f=$(mktemp -p ~ event-XXXXXX) && cat >$f && cat $f >>~/events && rm $f"
 	hooks := map[string]any{}
 	for _, event := range []string{eventPrompt, eventPreToolUse, eventStop, "SubagentStop"} {
-		command := map[string]string{"type": "command", "command": "f=$(mktemp -p " + box.home + " event-XXXXXX) && cat >$f && cat $f >>" + box.home + "/events && rm $f"}
-		hooks[event] = []any{map[string]any{"matcher": "", "hooks": []any{command}}}
+		hooks[event] = json.RawMessage(`[{"matcher":"","hooks":[{"type":"command","command":"` + command + `"}]}]`)
 	}
 	box.setSettings(string(encodeJSON(map[string]any{"hooks": hooks})))
 }
@@ -604,119 +544,90 @@ func recordingName(kind, version, name string) string {
 const recordedText, recordedList = 300, 8
 
 // unrecorded are members that would make recordings long, and that ccc does not read.
-var unrecorded = strings.Fields(`rendered renderedRole userType entrypoint gitBranch promptId slug hookInfos requestRef requestedModel perTurnEffort turnPosition
-	promptCacheRequested apiBlockIndex effort level preventedContinuation sourceToolAssistantUUID permissionDecision server_tool_use service_tier cache_creation
-	inference_geo iterations output_tokens_details context_management diagnostics ttft_ms requestId apiRequestId requestSources toolUseID stop_details stop_sequence subagent_stats
-	plugins capabilities skills`)
+var unrecorded = strings.Fields(`rendered renderedRole userType entrypoint gitBranch promptId slug hookInfos
+	requestRef requestedModel perTurnEffort turnPosition promptCacheRequested apiBlockIndex effort level
+	preventedContinuation sourceToolAssistantUUID permissionDecision server_tool_use service_tier requestId
+	cache_creation inference_geo iterations output_tokens_details context_management diagnostics ttft_ms
+	apiRequestId requestSources toolUseID stop_details stop_sequence subagent_stats plugins capabilities skills`)
 
-// record writes lines of JSON as testdata/recordings/KIND-VERSION[-NAME].jsonl, if CCC_RECORD is set, behind what head is. Each
-// value stays, in its order, but for the sandbox's paths, long texts and lists, and the members named above.
+// record writes lines of JSON as testdata/recordings/KIND-VERSION[-NAME].jsonl, if CCC_RECORD is set,
+// behind what head is. Each value stays, but for the sandbox's paths, long texts and lists, and the members
+// named above.
 func (box *sandbox) record(kind, version, name, head string, lines []byte) {
 	box.t.Helper()
 	if os.Getenv("CCC_RECORD") == "" {
 		return
 	}
 	out := bytes.NewBufferString(head)
-	for d := json.NewDecoder(bytes.NewReader(lines)); ; out.WriteByte('\n') {
-		if err := box.copyJSON(d, out); err == io.EOF {
-			break
-		} else {
-			check(box.t, err)
-		}
+	d := json.NewDecoder(bytes.NewReader(lines))
+	d.UseNumber()
+	for d.More() {
+		var value any
+		check(box.t, d.Decode(&value))
+		out.Write(encodeJSON(box.recorded(value)))
+		out.WriteByte('\n')
 	}
 	check(box.t, os.MkdirAll(recordings, 0o755))
 	check(box.t, os.WriteFile(filepath.Join(recordings, recordingName(kind, version, name)), out.Bytes(), 0o644))
 }
 
-// copyJSON copies one value.
-func (box *sandbox) copyJSON(d *json.Decoder, out *bytes.Buffer) error {
-	d.UseNumber()
-	token, err := d.Token()
-	if err != nil {
-		return err
-	}
-	switch token := token.(type) {
-	case json.Delim:
-		out.WriteByte(byte(token))
-		for n := 0; d.More(); n++ {
-			before, isLeft := out.Len(), token == '[' && n >= recordedList
-			if n > 0 {
-				out.WriteByte(',')
-			}
-			if token == '{' {
-				name, _ := d.Token()
-				fmt.Fprintf(out, "%s:", encodeJSON(name))
-				isLeft = slices.Contains(unrecorded, name.(string))
-			}
-			if err := box.copyJSON(d, out); err != nil {
-				return err
-			}
-			if isLeft {
-				out.Truncate(before)
-				n--
+// recorded is a value as a recording has it.
+func (box *sandbox) recorded(value any) any {
+	switch value := value.(type) {
+	case map[string]any:
+		for name, member := range value {
+			if value[name] = box.recorded(member); slices.Contains(unrecorded, name) {
+				delete(value, name)
 			}
 		}
-		_, err = d.Token()
-		out.WriteByte(byte(token) + 2) // } or ]
-		return err
+	case []any:
+		for i, element := range value {
+			value[i] = box.recorded(element)
+		}
+		return value[:min(len(value), recordedList)]
 	case string:
-		const dashes = "/._"
-		root := filepath.Dir(box.home)
-		dashed := func(path string) string {
-			return strings.Map(func(r rune) rune {
-				if strings.ContainsRune(dashes, r) {
-					return '-'
-				}
-				return r
-			}, path)
-		}
-		text := strings.NewReplacer(box.work, "/home/u/project", dashed(box.work), "-home-u-project", box.home, "/home/u", root, "/home/u/box").Replace(token)
+		dashed := strings.NewReplacer("/", "-", ".", "-", "_", "-").Replace(box.work)
+		text := strings.NewReplacer(box.work, "/home/u/project", dashed, "-home-u-project", box.home, "/home/u",
+			filepath.Dir(box.home), "/home/u/box").Replace(value)
 		if len(text) > recordedText {
 			text = strings.ToValidUTF8(text[:recordedText], "") + "…"
 		}
-		out.Write(encodeJSON(text))
-	default:
-		out.Write(encodeJSON(token))
+		return text
 	}
-	return nil
+	return value
 }
 
-// recordTranscript records the newest of the sandbox's transcripts, whose first line then tells the requests that the reviewer
-// got. Entries that hold no words and no place in the conversation are left out.
+// recordTranscript records the newest of the sandbox's transcripts, whose first line then tells the
+// requests that the reviewer got. Entries that hold no words and no place in the conversation are left out.
 func (box *sandbox) recordTranscript(version, name string, api *scriptedAPI) {
 	box.t.Helper()
 	if os.Getenv("CCC_RECORD") == "" {
 		return
 	}
-	told := api.told(box.t)
 	var lines []byte
 	paths, _ := filepath.Glob(filepath.Join(box.home, ".claude/projects/*/*.jsonl"))
-	if len(paths) != 1 {
-		box.t.Fatalf("transcripts: %q", paths)
-	}
+	expectIs(box.t, "the number of transcripts", len(paths), 1)
 	check(box.t, readLines(paths[0], func(line []byte) {
+		var members map[string]json.RawMessage
 		var entry struct {
 			Type       string
 			UUID       string
 			Attachment struct{ Type string }
 		}
-		_ = json.Unmarshal(line, &entry)
-		if isPart := entry.UUID != "" || slices.Contains([]string{"queue-operation", "last-prompt", "mode"}, entry.Type); !isPart {
+		check(box.t, errors.Join(json.Unmarshal(line, &entry), json.Unmarshal(line, &members)))
+		if entry.UUID == "" && !slices.Contains([]string{"queue-operation", "last-prompt", "mode"}, entry.Type) {
 			return
 		}
 		isRead := slices.Contains([]string{"queued_command", "model"}, entry.Attachment.Type)
 		if entry.Type == "attachment" && !isRead { // only its place matters
-			var members map[string]json.RawMessage
-			check(box.t, json.Unmarshal(line, &members))
-			maps.DeleteFunc(members, func(name string, _ json.RawMessage) bool {
-				return !slices.Contains([]string{"type", "uuid", "parentUuid", "isSidechain", "timestamp", "version"}, name)
-			})
+			kept := []string{"type", "uuid", "parentUuid", "isSidechain", "timestamp", "version"}
+			maps.DeleteFunc(members, func(name string, _ json.RawMessage) bool { return !slices.Contains(kept, name) })
 			members["attachment"] = encodeJSON(map[string]string{"type": entry.Attachment.Type})
 			line = append(encodeJSON(members), '\n')
 		}
 		lines = append(lines, line...)
 	}))
-	head := string(encodeJSON(map[string]any{"type": toldLine, "told": told})) + "\n"
+	head := string(encodeJSON(map[string]any{"type": toldLine, "told": api.told(box.t)})) + "\n"
 	ids := regexp.MustCompile(`([0-9a-f]{8})-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`)
 	box.record("transcript", version, name, head, ids.ReplaceAll(lines, []byte("$1")))
 }
@@ -724,37 +635,29 @@ func (box *sandbox) recordTranscript(version, name string, api *scriptedAPI) {
 // toldLine is the type of a recorded transcript's first line.
 const toldLine = "told-to-the-reviewer"
 
-// What the recordings hold, on the client itself: the events that ccc reads, with the types that it expects, and what each kind
-// of stream comes to.
+// What the recordings hold, on the client itself: the events that ccc reads, with the types that it
+// expects, and what each kind of stream comes to.
 func TestRealClientRecordings(t *testing.T) {
-	forClients(t, nil, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
+	forClients(t, script{}, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
 		api := box.answering(func(r apiRequest) apiReply {
 			request, last := r.request(), r.last("user")
-			reviewOf := func(name string) bool {
-				_, requests, _ := strings.Cut(request, "## 用户的要求")
-				requests, _, _ = strings.Cut(requests, "\n## ")
-				return strings.HasSuffix(strings.TrimSpace(requests), "review: "+name)
-			}
+			_, requests, _ := strings.Cut(request, "## 用户的要求")
+			requests, _, _ = strings.Cut(requests, "\n## ")
+			_, name, _ := strings.Cut(requests[strings.LastIndex(requests, "[")+1:], "review: ")
+			play, isPlayed := recordedReviews[strings.TrimSpace(name)]
 			switch {
-			case r.Kind == "review" && strings.Contains(request, "问题还没有显示给用户"):
-				return replyVerdict(true, "")
+			case r.Kind == "review" && isPlayed && !strings.Contains(request, "问题还没有显示给用户"):
+				return play[min(stepsOf(r), len(play)-1)]
 			case r.Kind == "review":
-				for name, play := range recordedReviews {
-					if reviewOf(name) {
-						return play[min(stepsOf(r), len(play)-1)]
-					}
-				}
 				return replyVerdict(true, "")
 			case strings.HasSuffix(last, "ask me"):
 				return replyTool(askUserQuestion, question)
 			case strings.HasSuffix(last, "start it"):
-				return replyTool("Bash", `{"command":"until [ -e ended ]; do sleep 0.2; done","run_in_background":true,"description":"serve"}`)
+				return inBackground("until [ -e ended ]; do sleep 0.2; done")
 			case strings.HasSuffix(last, "have it done"):
-				for _, tool := range r.Tools {
-					if tool == "Task" || tool == "Agent" {
-						return replyTool(tool, `{"description":"echo","prompt":"be a subagent","subagent_type":"general-purpose","run_in_background":false}`)
-					}
-				}
+				delegated := r.delegates("be a subagent")
+				delegated.input = strings.Replace(delegated.input, "background\":true", "background\":false", 1)
+				return delegated
 			case strings.HasSuffix(last, "be a subagent"):
 				return bash("until [ -e go ]; do sleep 0.1; done; echo of the subagent")
 			}
@@ -763,7 +666,7 @@ func TestRealClientRecordings(t *testing.T) {
 		box.write(".claude/ccc.json", 0o600, `{"supervisor":{"max_iterations":1}}`)
 		box.write(".claude/commands/paint.md", 0o600, "Paint it $ARGUMENTS.\n")
 		box.recordsEvents()
-		tty := box.start("--permission-mode", "bypassPermissions")
+		tty := box.start(bypass)
 		verdicts := 0
 		stops := func(n int) {
 			t.Helper()
@@ -802,9 +705,7 @@ func TestRealClientRecordings(t *testing.T) {
 		tty.waitFor("监督已关闭", 60*time.Second)
 		expectRecordedEvents(t, []byte(box.read("events")))
 		box.record("events", client.version, "", "", []byte(box.read("events")))
-		if shown := strings.Join(api.agentsUserTexts(), "\n"); !strings.Contains(shown, "<task-notification>") {
-			t.Errorf("the agent got %q", shown)
-		}
+		expectIn(t, "what the agent got", strings.Join(api.agentsUserTexts(), "\n"), "<task-notification>")
 	})
 }
 
