@@ -25,9 +25,9 @@ func TestReplacedOwner(t *testing.T) {
 	check(t, os.Chown(path, 65534, 65533))
 	check(t, replaceDurably(path, []byte("new")))
 	info, err := os.Stat(path)
-	if owner := info.Sys().(*syscall.Stat_t); err != nil || owner.Uid != 65534 || owner.Gid != 65533 || info.Mode().Perm() != 0o640 {
-		t.Errorf("%v: owner %d, group %d, mode %v", err, owner.Uid, owner.Gid, info.Mode())
-	}
+	check(t, err)
+	owner := info.Sys().(*syscall.Stat_t)
+	expectIs(t, "owner, group and mode", fmt.Sprint(owner.Uid, owner.Gid, info.Mode()), "65534 65533 -rw-r-----")
 }
 
 // A lock whose file its holder removes is still held by one at a time.
@@ -117,11 +117,8 @@ func TestFileErrors(t *testing.T) {
 	if left, _ := os.ReadDir(dir); len(left) != 2 {
 		t.Errorf("left: %v", left)
 	}
-	for name, err := range map[string]error{"removed": removeFile(at("gone")), "read as lines": readLines(at("gone"), ignore)} {
-		if err != nil {
-			t.Errorf("a missing file, %s: %v", name, err)
-		}
-	}
+	check(t, removeFile(at("gone")))
+	check(t, readLines(at("gone"), ignore))
 	if text, err := readUserFile(at("gone")); text != nil || err != nil {
 		t.Errorf("a missing file of the user's: %q, %v", text, err)
 	}
@@ -157,7 +154,8 @@ func TestReplacedWhole(t *testing.T) {
 // A torn line of any length gets its newline before the next one; a whole one, and an empty file, get none.
 func TestAppendTorn(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "log")
-	for before, want := range map[string]string{"": "next\n", "x": "x\nnext\n", "half": "half\nnext\n", "a\nb": "a\nb\nnext\n", "\n": "\nnext\n", "whole\n": "whole\nnext\n"} {
+	for before, want := range map[string]string{"": "next\n", "x": "x\nnext\n", "a\nb": "a\nb\nnext\n",
+		"\n": "\nnext\n", "whole\n": "whole\nnext\n"} {
 		check(t, os.WriteFile(path, []byte(before), 0o600))
 		check(t, appendFile(path, []byte("next\n")))
 		text, _ := os.ReadFile(path)
@@ -168,7 +166,8 @@ func TestAppendTorn(t *testing.T) {
 // Each line of a file is passed on, also a last one without newline, of one character too.
 func TestLinesRead(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "lines")
-	for text, want := range map[string]string{"": "", "a\nb": `"a\n""b\n"`, "a\nbc\n": `"a\n""bc\n"`, "x": `"x\n"`, "\n\n": `"\n""\n"`} {
+	for text, want := range map[string]string{"": "", "a\nb": `"a\n""b\n"`, "a\nbc\n": `"a\n""bc\n"`,
+		"x": `"x\n"`, "\n\n": `"\n""\n"`} {
 		check(t, os.WriteFile(path, []byte(text), 0o600))
 		got := ""
 		check(t, readLines(path, func(line []byte) { got += fmt.Sprintf("%q", line) }))
@@ -176,7 +175,8 @@ func TestLinesRead(t *testing.T) {
 	}
 }
 
-// A line of the limit is passed on, in one piece or in several; a longer one is dropped whole and told, and the next one read.
+// A line of the limit is passed on, in one piece or in several; a longer one is dropped whole and told, and
+// the next one read.
 func TestLinesLimit(t *testing.T) {
 	if raceEnabled {
 		t.Skip("it takes seconds there, and nothing in it runs beside anything")
@@ -186,10 +186,19 @@ func TestLinesLimit(t *testing.T) {
 	for _, test := range []struct {
 		size, pieces int
 		whole        bool
-	}{{32 << 20, 1, true}, {32 << 20, 3, true}, {32<<20 + 1, 1, false}, {32<<20 + 1, 3, false}, {40 << 20, 6, false}} {
+	}{
+		{32 << 20, 1, true},
+		{32 << 20, 3, true},
+		{32<<20 + 1, 1, false},
+		{32<<20 + 1, 3, false},
+		{40 << 20, 6, false},
+	} {
 		var lengths []int
 		var dropped []string
-		w := &lineWriter{line: func(line []byte) { lengths = append(lengths, len(line)) }, dropped: func(why error) { dropped = append(dropped, why.Error()) }}
+		w := &lineWriter{
+			line:    func(line []byte) { lengths = append(lengths, len(line)) },
+			dropped: func(why error) { dropped = append(dropped, why.Error()) },
+		}
 		text := slices.Clone(xs[:test.size])
 		text[test.size-1] = '\n'
 		for piece := range slices.Chunk(text, (test.size+test.pieces-1)/test.pieces) {
@@ -207,10 +216,16 @@ func TestLinesLimit(t *testing.T) {
 	w.Write(xs)
 }
 
-// What is kept of a program's words are the last bytes, valid and on one line, as often as they are asked for.
+// What is kept of a program's words are the last bytes, valid and on one line, as often as they are asked
+// for.
 func TestTail(t *testing.T) {
 	for _, test := range []struct{ first, then, want string }{
-		{"ab", "cd", "abcd"}, {"abc", "de", "bcde"}, {"abcdef", "", "cdef"}, {"a", "bcdefg", "defg"}, {"审a", "b", "\uFFFDab"}, {"a\n", "b", "a b"},
+		{"ab", "cd", "abcd"},
+		{"abc", "de", "bcde"},
+		{"abcdef", "", "cdef"},
+		{"a", "bcdefg", "defg"},
+		{"审a", "b", "\uFFFDab"},
+		{"a\n", "b", "a b"},
 	} {
 		kept := &tail{limit: 4}
 		for _, text := range []string{test.first, test.then} {
@@ -227,11 +242,10 @@ func TestTail(t *testing.T) {
 
 // Where a path leads, and whether two are one.
 func TestPaths(t *testing.T) {
-	for _, test := range []struct {
-		path, dir string
-		inside    bool
-	}{{"/a", "/a", true}, {"/a/b", "/a", true}, {"/ab", "/a", false}, {"/", "/a", false}, {"/a", "/", true}, {"/", "/", true}, {"/a", "/a/b", false}} {
-		expectIs(t, test.path+" in "+test.dir, inside(test.path, test.dir), test.inside)
+	for line, want := range map[string]bool{"/a /a": true, "/a/b /a": true, "/ab /a": false, "/ /a": false,
+		"/a /": true, "/ /": true, "/a /a/b": false} {
+		path, dir, _ := strings.Cut(line, " ")
+		expectIs(t, path+" in "+dir, inside(path, dir), want)
 	}
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }
@@ -239,8 +253,10 @@ func TestPaths(t *testing.T) {
 		check(t, os.WriteFile(at(name), nil, 0o600))
 	}
 	check(t, os.Symlink("a", at("link")))
-	for pair, want := range map[[2]string]bool{{"a", "a"}: true, {"a", "link"}: true, {"a", "b"}: false, {"a", "none"}: false, {"none", "a"}: false, {"none", "none"}: false} {
-		expectIs(t, pair, sameFile(at(pair[0]), at(pair[1])), want)
+	for pair, want := range map[string]bool{"a a": true, "a link": true, "a b": false, "a none": false,
+		"none a": false, "none none": false} {
+		one, other, _ := strings.Cut(pair, " ")
+		expectIs(t, pair, sameFile(at(one), at(other)), want)
 	}
 	file, err := os.Open(at("a"))
 	check(t, err)

@@ -30,10 +30,12 @@ const testPatienceVariable = "TEST_TRIAL_PATIENCE"
 // testVersionVariable shortens what claude --version may take.
 const testVersionVariable = "TEST_VERSION_PATIENCE"
 
-// testScratchVariable names the directory for the scratch of copies. On a disk that takes a fifth of the tests' time.
+// testScratchVariable names the directory for the scratch of copies. On a disk that takes a fifth of the
+// tests' time.
 const testScratchVariable = "TEST_SCRATCH"
 
-// testTrustVariable takes copies on trust: to try one takes half the time of a stop. "none" lets none be made.
+// testTrustVariable takes copies on trust: to try one takes half the time of a stop. "none" lets none be
+// made.
 const testTrustVariable = "TEST_TRUST_COPIES"
 
 // noRaceSleep is GORACE for what the tests start: else each process of a race run ends a second late.
@@ -69,7 +71,7 @@ func TestMain(m *testing.M) {
 				return false, "", ctx.Err()
 			}
 		}
-		if os.Getenv(testSlowGitVariable) == "" { // on a busy machine git is slow, and no promise of ccc's is broken
+		if os.Getenv(testSlowGitVariable) == "" { // on a busy machine git is slow, and that breaks no promise
 			reviewLookPatience, promptLookPatience = time.Minute, 20*time.Second
 		}
 		main()
@@ -80,7 +82,8 @@ func TestMain(m *testing.M) {
 		time.Sleep(time.Minute)
 		os.Exit(0)
 	}
-	// Under nohup, or behind an & in a script, these are ignored, and what the tests start would ignore them too.
+	// Under nohup, or behind an & in a script, these are ignored, and what the tests start would ignore them
+	// too.
 	for _, s := range []os.Signal{syscall.SIGHUP, syscall.SIGINT} {
 		if signal.Ignored(s) {
 			signal.Notify(make(chan os.Signal, 1), s)
@@ -128,7 +131,8 @@ const memory = "/dev/shm"
 func memoryServes() bool {
 	const noExec = 8
 	var space syscall.Statfs_t
-	if syscall.Statfs(memory, &space) != nil || uint64(space.Bavail)*uint64(space.Bsize) < 1<<30 || space.Flags&noExec != 0 {
+	err := syscall.Statfs(memory, &space)
+	if err != nil || uint64(space.Bavail)*uint64(space.Bsize) < 1<<30 || space.Flags&noExec != 0 {
 		return false
 	}
 	dir, err := os.MkdirTemp(memory, "ccc")
@@ -141,43 +145,40 @@ func memoryServes() bool {
 func TestHelp(t *testing.T) {
 	box := newFakeBox(t)
 	run := func(line string) commandResult {
-		return box.run(10*time.Second, "", append([]string{"ccc"}, strings.Fields(line)...)...)
+		return box.run(30*time.Second, "", append([]string{"ccc"}, strings.Fields(line)...)...)
 	}
 	whole := run("help").stdout
 	for line, want := range map[string]string{
-		"--help": whole, "-h": whole, "--supervisor --help": whole,
-		"help --help": "usage: ccc help ", "--help -h": "usage: ccc help ", "--version": "ccc ",
-		"-v": "ccc ", "version": "ccc ", "--supervisor --version": "ccc ", "--supervisor -v": "ccc ",
+		"--help": whole, "-h": whole, "--supervisor --help": whole, "--supervisor -h": whole,
+		"help --help": "usage: ccc help ", "--help -h": "usage: ccc help ", "--help log": "usage: ccc log",
+		"--supervisor --help log": "usage: ccc log", "log x --help": "usage: ccc log",
+		"--version": "ccc ", "-v": "ccc ", "version": "ccc ", "--supervisor --supervisor -v": "ccc ",
 	} {
-		if got := run(line); !strings.HasPrefix(got.stdout, want) || got.stderr != "" || got.code != 0 {
-			t.Errorf("%s: %+v", line, got)
-		}
+		got := run(line)
+		expectPrefix(t, line, got.stdout, want)
+		expectEnd(t, line, got, 0, got.stdout, "")
 	}
 	for _, c := range commands() {
 		page, synopsis := c.page(), c.usage()+"\n"
-		if !strings.HasPrefix(page, synopsis) || !strings.HasPrefix(synopsis, "usage: ccc "+c.name) || strings.Count(page, "\n") > 12 {
-			t.Errorf("the page of %s:\n%s", c.name, page)
-		}
+		expectPrefix(t, c.name, page, synopsis)
+		expectPrefix(t, c.name, synopsis, "usage: ccc "+c.name)
+		expectIs(t, c.name+" has 12 lines at most", strings.Count(page, "\n") <= 12, true)
 		expectWidth(t, page, 80)
 		for _, f := range c.flags {
-			expectIn(t, "the page of "+c.name, page, "\n  "+f.name+" "+f.value, "["+strings.TrimSpace(f.name+" "+f.value)+"]")
+			flag := f.name + " " + f.value
+			expectIn(t, "the page of "+c.name, page, "\n  "+flag, "["+strings.TrimSpace(flag)+"]")
 		}
 		for _, line := range []string{c.name + " --help", "help " + c.name} {
-			if got := run(line); got.stdout != page || got.stderr != "" || got.code != 0 {
-				t.Errorf("%s: %+v", line, got)
-			}
+			expectEnd(t, line, run(line), 0, page, "")
 		}
 		code := 2
 		if c.name == hookSubcommand {
 			code = 1
 		}
-		got := run(c.name + " --nonsense")
 		message := "ccc: " + c.name + ": flag provided but not defined: -nonsense\n"
-		got.took = 0
-		expectIs(t, c.name+" --nonsense", got, commandResult{stderr: message + synopsis, code: code})
-		if listed := strings.Contains(whole, "  ccc "+c.name); listed != (c.name != hookSubcommand) {
-			t.Errorf("%s is listed: %v", c.name, listed)
-		}
+		got := run(c.name + " --nonsense")
+		expectEnd(t, c.name+" --nonsense", got, code, "", message+synopsis)
+		expectIs(t, c.name+" is listed", strings.Contains(whole, "  ccc "+c.name), c.name != hookSubcommand)
 	}
 	var groups []string // each is named once, before its first command
 	for line := range strings.Lines(whole) {
@@ -188,25 +189,33 @@ func TestHelp(t *testing.T) {
 	}
 	expectEqual(t, "the groups", groups, []string{"Start", "Watch", "Evidence", "Copies", "Set up"})
 	expectWidth(t, whole, 80)
-	if lines := strings.Count(whole, "\n"); lines > 22 { // with the command and the next prompt
-		t.Errorf("the help has %d lines", lines)
-	}
+	isOfScreen := strings.Count(whole, "\n") <= 22 // with the command and the next prompt
+	expectIs(t, "it fits a screen", isOfScreen, true)
 	for line, want := range map[string]string{
-		"help x": `no page "x"; there are demo, log, `, "help supervisor-hoo": ", help, config\n",
-		"uninstall -n 5": "not defined: -n\n", "status a": `unexpected argument "a"`,
+		"help x":              `no page "x"; there are demo, log, `,
+		"help supervisor-hoo": ", help, config\n",
+		"uninstall -n 5":      "not defined: -n\n",
+		"status a":            `unexpected argument "a"`,
+		"version x":           `version: unexpected argument "x"`,
+		"help log x":          `help: unexpected argument "x"`,
+		"log --json=1":        "log: invalid boolean value",
+		"log -n":              "log: flag needs an argument: -n",
 	} {
 		expectEnd(t, line, run(line), 2, "", want)
 	}
-	if files := box.files(); len(files) > 0 {
-		t.Errorf("files %q", files)
+	for _, name := range []string{"review", "log", trySubcommand, "help"} {
+		const empty = ": the first argument is empty\nusage: ccc "
+		expectEnd(t, name+" ''", box.run(30*time.Second, "", "ccc", name, ""), 2, "", "ccc: "+name+empty+name)
 	}
+	expectEqual(t, "the files", box.files(), nil)
+	expectIs(t, "without a word: the exit code", run("").code, 0)
+	expectIs(t, "the sessions", box.calls("agent"), 1)
 }
 
 // The exit codes on the pages are those that scripts get.
 func TestHelpCodes(t *testing.T) {
-	for name, want := range map[string]string{
-		"review": "0 1 2 3 4 130", "verdict": "0 1 2 3", "doctor": "1", trySubcommand: "124 125 126 else", "status": "",
-	} {
+	for name, want := range map[string]string{"review": "0 1 2 3 4 130", "verdict": "0 1 2 3", "doctor": "1",
+		trySubcommand: "124 125 126 else", "status": ""} {
 		_, codes, _ := strings.Cut(commandNamed(name).page(), "Exit code:\n")
 		var listed []string
 		for line := range strings.Lines(codes) {
@@ -218,22 +227,22 @@ func TestHelpCodes(t *testing.T) {
 		code, words, _ := strings.Cut(line, " ")
 		for word := range strings.SplitSeq(words, ", ") {
 			if word, _, _ = strings.Cut(word, " ("); !strings.Contains(word, " ") {
-				expectIs(t, "the code of "+word+" on the page", code, fmt.Sprint(verdict(word).exitCode()))
+				expectIs(t, "the code of "+word, code, fmt.Sprint(verdict(word).exitCode()))
 			}
 		}
 	}
 }
 
-// ccc help config lists each key of ccc.json on a line, and its example, which is the guide's too, is a ccc.json
-// with which a launch works.
+// ccc help config lists each key of ccc.json on a line, and its example, which is the guide's too, is a
+// ccc.json with which a launch works.
 func TestHelpConfig(t *testing.T) {
 	var listed []string
 	for _, key := range defaultConfig().keys() {
 		listed = append(listed, key.path)
 	}
-	expectEqual(t, "the keys", listed, strings.Fields("supervisor.max_iterations supervisor.timeout_seconds "+
-		"supervisor.max_budget_usd supervisor.model supervisor.provider supervisor.allowed_tools supervisor.review "+
-		"supervisor.observe language providers.NAME.env"))
+	const keys = "max_iterations timeout_seconds max_budget_usd model provider allowed_tools review observe"
+	expectIs(t, "the keys", strings.ReplaceAll(strings.Join(listed, " "), "supervisor.", ""),
+		keys+" language providers.NAME.env")
 	box := newFakeBox(t)
 	box.vars = append(box.vars, "KIMI_TOKEN=SECRET")
 	page := box.ccc("help", "config")
@@ -246,52 +255,51 @@ func TestHelpConfig(t *testing.T) {
 	_, example, _ = strings.Cut(example, "\n")
 	example, _, _ = strings.Cut(example, "\n\n")
 	box.write(".claude/ccc.json", 0o600, example)
-	got := box.run(30*time.Second, "", "ccc", "--supervisor", "kimi", "-p", "hi")
-	if got.code != 0 || strings.Join(box.agentEnv("ANTHROPIC_AUTH_TOKEN"), "") != "SECRET" {
-		t.Errorf("%s: %+v", example, got)
-	}
-	expectEqual(t, "the window", box.agentEnv("CLAUDE_CODE_MAX_CONTEXT_TOKENS"), []string{"262144"})
+	l, got := box.plan("--supervisor", "kimi", "-p", "hi")
+	expectEnd(t, "a launch with the example", got, 0, "", "")
+	expectEqual(t, "the token", valuesOf(l.env, tokenVariable), []string{"SECRET"})
+	expectEqual(t, "the window", valuesOf(l.env, "CLAUDE_CODE_MAX_CONTEXT_TOKENS"), []string{"262144"})
 	for _, guide := range pages[1] {
 		expectIn(t, guide, readPage(t, guide), "```json\n"+strings.TrimSpace(example)+"\n```")
 	}
 }
 
 func TestParse(t *testing.T) {
-	c := subcommand{name: "x", operands: "[A] [B]", flags: []option{{"-f", "", ""}, {"--json", "", ""}, {"--dir", "DIR", ""}}}
-	all := subcommand{name: "y", operands: "A [B...]", flags: []option{{"--dir", "DIR", ""}}}
-	for _, test := range []struct {
-		command subcommand
-		line    string
-		want    string // flags and operands; "" for an error
-	}{
-		{c, "", "map[] []"},
-		{c, "-f a --json b", "map[--json:true -f:true] [a b]"},
-		{c, "--follow", ""},
-		{c, "--dir d a --dir=e", "map[--dir:e] [a]"},
-		{c, "a -- -f", "map[] [a -f]"},
-		{c, "-- --help", "map[] [--help]"},
-		{c, "a b c", ""},
-		{c, "--json=false", ""},
-		{c, "--nonsense", ""},
-		{c, "a --dir", ""},
-		{all, "--dir d a --dir e -- -x", "map[--dir:d] [a --dir e -- -x]"},
-		{all, "-- --dir e", "map[] [--dir e]"},
+	flags := []option{{"-f", "", ""}, {"--json", "", ""}, {"--dir", "DIR", ""}}
+	two := subcommand{name: "x", operands: "[A] [B]", flags: flags}
+	all := subcommand{name: "y", operands: "A [B...]", flags: flags[2:]}
+	for line, want := range map[string]string{ // flags and operands; "" for an error
+		"x":                         "map[] []",
+		"x -f a --json b":           "map[--json:true -f:true] [a b]",
+		"x --follow":                "",
+		"x --dir d a --dir=e":       "map[--dir:e] [a]",
+		"x a -- -f":                 "map[] [a -f]",
+		"x -- --help":               "map[] [--help]",
+		"x a b c":                   "",
+		"x --json=false":            "",
+		"x a --dir":                 "",
+		"y --dir d a --dir e -- -x": "map[--dir:d] [a --dir e -- -x]",
+		"y -- --dir e":              "map[] [--dir e]",
 	} {
+		command := two
+		if line[0] == 'y' {
+			command = all
+		}
 		got := ""
-		call, err := test.command.parse(strings.Fields(test.line))
+		call, err := command.parse(strings.Fields(line)[1:])
 		if err == nil {
 			got = fmt.Sprint(call.flags, call.operands)
 		}
-		if got != test.want {
-			t.Errorf("%s %s: %s, %v, want %s", test.command.name, test.line, got, err, test.want)
-		}
+		expectIs(t, line, got, want)
 	}
 }
 
-// An error is told with its hint, on lines of its own, and ends ccc with its code; one that is no text ends it without a word.
+// An error is told with its hint, on lines of its own, and ends ccc with its code; one that is no text ends
+// it without a word. An error about a file has a command that shows who may, unless it has a hint of its own.
 func TestReportedErrors(t *testing.T) {
 	plain := errors.New("broken")
 	hinted := failure{code: 3, err: plain, hint: "first:\nmake it"}
+	const toldHint = "     first:\n     make it\n"
 	for name, test := range map[string]struct {
 		err  error
 		code int
@@ -300,14 +308,14 @@ func TestReportedErrors(t *testing.T) {
 		"none":            {nil, 0, ""},
 		"plain":           {plain, 1, "ccc: broken\n"},
 		"with a code":     {failure{code: 126, err: plain}, 126, "ccc: broken\n"},
-		"with a hint":     {hinted, 3, "ccc: broken\n     first:\n     make it\n"},
-		"wrapped":         {fmt.Errorf("the reviewer: %w", hinted), 3, "ccc: the reviewer: broken\n     first:\n     make it\n"},
+		"with a hint":     {hinted, 3, "ccc: broken\n" + toldHint},
+		"wrapped":         {fmt.Errorf("the reviewer: %w", hinted), 3, "ccc: the reviewer: broken\n" + toldHint},
 		"a code alone":    {failure{code: 4}, 4, ""},
 		"a hint alone":    {withHint(plain, "make it"), 1, "ccc: broken\n     make it\n"},
 		"not printable":   {errors.New("a\x1b[31mb"), 1, "ccc: a␛[31mb\n"},
-		"a key of a file": {withHint(plain, "remove it:\n"+editHint("/a b")), 1, "ccc: broken\n     remove it:\n     ${EDITOR:-vi} '/a b'\n"},
+		"a key of a file": {withHint(plain, editHint("/a b")), 1, "ccc: broken\n     ${EDITOR:-vi} '/a b'\n"},
 		"with a secret":   {errors.New("no " + aSecret), 1, "ccc: no ***\n"},
-		"joined":          {errors.Join(plain, hinted), 3, "ccc: broken\nbroken\n     first:\n     make it\n"},
+		"joined":          {errors.Join(plain, hinted), 3, "ccc: broken\nbroken\n" + toldHint},
 	} {
 		var told strings.Builder
 		expectIs(t, name, reportError(&told, test.err), test.code)
@@ -318,53 +326,29 @@ func TestReportedErrors(t *testing.T) {
 	expectIs(t, "a misuse", errors.As(usageError("log", "no %q", "x"), &wrong), true)
 	expectIs(t, "its words", wrong.Error(), `log: no "x"`)
 
-	denied, misplaced := &fs.PathError{Op: "open", Path: "/none/a", Err: fs.ErrPermission}, &fs.PathError{Op: "open", Path: "/dev/null/b", Err: syscall.ENOTDIR}
+	denied := &fs.PathError{Op: "open", Path: "/none/a", Err: fs.ErrPermission}
+	misplaced := &fs.PathError{Op: "open", Path: "/dev/null/b", Err: syscall.ENOTDIR}
 	for name, test := range map[string]struct {
 		err  error
-		code int
-		hint string
+		want string // the code and the hint
 	}{
-		"denied":         {denied, 1, "ls -ld /"},
-		"misplaced":      {fmt.Errorf("making: %w", misplaced), 1, "ls -ld /dev/null"},
-		"with a code":    {failure{code: 3, err: denied}, 3, "ls -ld /"},
-		"with a hint":    {failure{code: 3, err: denied, hint: "own"}, 3, "own"},
-		"without a path": {fs.ErrPermission, 1, ""},
-		"missing":        {&fs.PathError{Path: "/none", Err: fs.ErrNotExist}, 1, "ls -ld /"},
+		"denied":         {denied, "1 ls -ld /"},
+		"misplaced":      {fmt.Errorf("making: %w", misplaced), "1 ls -ld /dev/null"},
+		"with a code":    {failure{code: 3, err: denied}, "3 ls -ld /"},
+		"with a hint":    {failure{code: 3, err: denied, hint: "own"}, "3 own"},
+		"without a path": {fs.ErrPermission, "1 "},
+		"missing":        {&fs.PathError{Path: "/none", Err: fs.ErrNotExist}, "1 ls -ld /"},
+		"of another":     {plain, "1 edit"},
 	} {
-		f := failureOf(withFileHint(test.err, ""))
-		expectIs(t, name, fmt.Sprint(f.code, f.hint), fmt.Sprint(test.code, test.hint))
-		expectIs(t, name+": its words", strings.HasPrefix(withFileHint(test.err, "").Error(), fmt.Sprint(failureOf(test.err).err)), true)
+		otherwise := ""
+		if name == "of another" {
+			otherwise = "edit"
+		}
+		f := failureOf(withFileHint(test.err, otherwise))
+		expectIs(t, name, fmt.Sprint(f.code, " ", f.hint), test.want)
+		expectPrefix(t, name, f.err.Error(), fmt.Sprint(failureOf(test.err).err))
 	}
 	expectIs(t, "of none", withFileHint(nil, ""), nil)
-	expectIs(t, "of another error", failureOf(withFileHint(plain, "edit")).hint, "edit")
 	expectIs(t, "the nearest that is there", nearestThere("/dev/none/none"), "/dev")
 	expectIs(t, "the nearest to what is there", nearestThere("/dev/null"), "/dev/null")
-}
-
-// What each first word is taken for, with --supervisor before it and without.
-func TestFirstWord(t *testing.T) {
-	box := newFakeBox(t)
-	version, help := "ccc ", "usage: ccc [--supervisor]"
-	for line, want := range map[string]string{
-		"--version": version, "-v": version, "version": version, "--supervisor --supervisor -v": version, "--help": help, "-h": help, "help": help, "--supervisor -h": help,
-		"--help log": "usage: ccc log", "--supervisor --help log": "usage: ccc log", "log -h": "usage: ccc log", "log x --help": "usage: ccc log",
-	} {
-		got := box.run(10*time.Second, "", append([]string{"ccc"}, strings.Fields(line)...)...)
-		if got.code != 0 || got.stderr != "" || !strings.HasPrefix(got.stdout, want) {
-			t.Errorf("%s: %+v, want %q", line, got, want)
-		}
-	}
-	for line, want := range map[string]string{"version x": `version: unexpected argument "x"`, "help log x": `help: unexpected argument "x"`, "--supervisor log": `"log" goes without --supervisor: ccc log`, "log --json=1": "log: invalid boolean value",
-		"log -n": "log: flag needs an argument: -n", "in-copy": ""} {
-		got := box.run(10*time.Second, "", append([]string{"ccc"}, strings.Fields(line)...)...)
-		if got.code == 0 || got.stdout != "" || !strings.Contains(got.stderr, want) || want != "" && got.code != 2 {
-			t.Errorf("%s: %+v, want %q", line, got, want)
-		}
-	}
-	for _, name := range []string{"review", "log", trySubcommand, "help"} { // as of a script's variable that is not set
-		expectEnd(t, name+" ''", box.run(10*time.Second, "", "ccc", name, ""), 2, "", "ccc: "+name+": the first argument is empty\nusage: ccc "+name)
-	}
-	if got := box.run(10*time.Second, "", "ccc"); got.code != 0 || box.environment("agent-1") == "" || len(box.files()) != 0 {
-		t.Errorf("without a word: %+v", got)
-	}
 }
