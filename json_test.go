@@ -50,7 +50,9 @@ func TestJSONRead(t *testing.T) {
 	const text = "\ufeff {\"a\" : [1, \"x\\u00e9\" , {\"b\":null}],\n\"c\":{}, \"a\":true}"
 	root, err := parseJSON([]byte(text))
 	check(t, err)
-	for path, want := range map[string]string{"": text[4:], "a": "true", "c": "{}", "b": "none", "a x": "none", "c x": "none"} {
+	for path, want := range map[string]string{
+		"": text[4:], "a": "true", "c": "{}", "b": "none", "a x": "none", "c x": "none",
+	} {
 		v, got := root.at(strings.Fields(path)...), "none"
 		if v.raw != "" {
 			got = v.raw
@@ -62,29 +64,49 @@ func TestJSONRead(t *testing.T) {
 	expectIs(t, "the list", list.raw, `[1, "x\u00e9" , {"b":null}]`)
 	for i, want := range []string{"1", `"x\u00e9"`, `{"b":null}`} {
 		item := list.items()[i]
-		expectIs(t, "an item", item.key+" "+item.value.raw+" "+text[item.start:item.start+len(want)], fmt.Sprint(i, " ", want, " ", want))
+		got := item.key + " " + item.value.raw + " " + text[item.start:item.start+len(want)]
+		expectIs(t, "an item", got, fmt.Sprint(i, " ", want, " ", want))
 	}
 	expectIs(t, "the key of a member", text[root.members[1].start:root.members[1].start+3], `"c"`)
 	expectIs(t, "a text", list.at("1").text, "xé")
 	expectIs(t, "what is none", list.at("0").text+list.at("7").text+root.text, "")
 	expectIs(t, "the items of an object", len(root.items()), 0)
-	if big, err := parseJSON([]byte(`{"n":1e999,"m":2}`)); err != nil || big.at("n").raw != "1e999" || big.at("m").raw != "2" {
-		t.Errorf("a number of any size: %+v, %v", big, err)
-	}
+	big, err := parseJSON([]byte(`{"n":1e999,"m":2}`))
+	check(t, err)
+	expectIs(t, "a number of any size", big.at("n").raw+" "+big.at("m").raw, "1e999 2")
 	none := root.at("none")
-	expectIs(t, "nothing", fmt.Sprint(none.at("a").raw == "", len(none.items()), none.is('{'), list.is('['), list.is('{')), "true 0 false true false")
-	for text, want := range map[string]string{"": "line 1, column 1: ", " \n": "line 1, column 2: ", "{\n \"a\": }": "line 2, column 7: ",
-		"\ufeff{]": "line 1, column 2: ", "1 2": "line 1, column 3: ", "{\"a\":\n\n": "line 2, column 1: ",
-		"{“a”: 1}": "line 1, column 2: invalid character '“' looking for beginning of object key string", "{é": "line 1, column 2: invalid character 'é' ", strings.Repeat("[", 20000): "line 1, column 1000"} {
+	kinds := fmt.Sprint(none.at("a").raw == "", len(none.items()), none.is('{'), list.is('['), list.is('{'))
+	expectIs(t, "nothing", kinds, "true 0 false true false")
+	for text, want := range map[string]string{
+		"":                         "line 1, column 1: ",
+		" \n":                      "line 1, column 2: ",
+		"{\n \"a\": }":             "line 2, column 7: ",
+		"\ufeff{]":                 "line 1, column 2: ",
+		"1 2":                      "line 1, column 3: ",
+		"{\"a\":\n\n":              "line 2, column 1: ",
+		"{“a”: 1}":                 "line 1, column 2: invalid character '“' looking for beginning of object key",
+		"{é":                       "line 1, column 2: invalid character 'é' ",
+		strings.Repeat("[", 20000): "line 1, column 1000",
+	} {
 		if v, err := parseJSON([]byte(text)); v.raw != "" || err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%.20q: %v, want %s", text, err, want)
 		}
 	}
-	for text, blank := range map[string]bool{"": true, " \n\t": true, "\ufeff": true, "\ufeff \n": true, "{}": false, "\ufeffx": false, "\n\ufeff": false} {
-		expectIs(t, text, isBlank([]byte(text)), blank)
+	for isWanted, texts := range map[bool][]string{
+		true:  {"", " \n\t", "\ufeff", "\ufeff \n"},
+		false: {"{}", "\ufeffx", "\n\ufeff"},
+	} {
+		for _, text := range texts {
+			expectIs(t, text, isBlank([]byte(text)), isWanted)
+		}
 	}
-	for pair, same := range map[[2]string]bool{{`{"a":1,"b":[2]}`, `{ "b":[2], "a":1}`}: true, {"1", "1.0"}: true, {"1", "2"}: false, {"[1,2]", "[2,1]"}: false, {`"\u0061"`, `"a"`}: true, {"{", "{"}: false, {"1", "{"}: false, {"null", "{"}: false} {
-		expectIs(t, pair, sameJSON(pair[0], pair[1]), same)
+	for isSame, pairs := range map[bool][][2]string{
+		true:  {{`{"a":1,"b":[2]}`, `{ "b":[2], "a":1}`}, {"1", "1.0"}, {`"\u0061"`, `"a"`}},
+		false: {{"1", "2"}, {"[1,2]", "[2,1]"}, {"{", "{"}, {"1", "{"}, {"null", "{"}},
+	} {
+		for _, pair := range pairs {
+			expectIs(t, pair, sameJSON(pair[0], pair[1]), isSame)
+		}
 	}
 	expectIs(t, "written", string(encodeJSON("<&>审\"")), `"<&>审\""`)
 	defer func() {

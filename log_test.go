@@ -283,7 +283,8 @@ var loggedAt = time.Date(2026, 1, 2, 3, 4, 0, 0, time.UTC)
 // loggedEnd is the end of review r, of a stop, at loggedAt. outcome is all that it came to; change, if not
 // nil, changes the rest.
 func loggedEnd(o outcome, change func(r *review)) entry {
-	r := review{Ended: loggedAt, ID: "r", Event: eventStop, Iteration: 1, Limit: 10, LastMessage: "I am done.", outcome: o}
+	r := review{Ended: loggedAt, ID: "r", Event: eventStop, Iteration: 1, Limit: 10, outcome: o}
+	r.LastMessage = "I am done."
 	r.PromptSource = builtinSource
 	if change != nil {
 		change(&r)

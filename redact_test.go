@@ -66,7 +66,8 @@ func tokenForms() map[string]string {
 		"Stripe, restricted": "rk" + "_test_" + run62(99, "stripe2"),
 		"npm":                "np" + "m_" + run62(36, "npm"),
 		"Hugging Face":       "h" + "f_" + run62(34, "hf"),
-		"JWT":                "ey" + "J" + run62(33, "jwt") + ".eyJ" + run62(50, "jwt2") + "." + run62(20, "jwt3") + "-_x",
+		"JWT": "ey" + "J" + run62(33, "jwt") + ".eyJ" + run62(50, "jwt2") + "." +
+			run62(20, "jwt3") + "-_x",
 	}
 }
 
@@ -75,14 +76,15 @@ func TestSecretForms(t *testing.T) {
 	t.Parallel()
 	redact := newRedactor(nil)
 	for name, token := range tokenForms() {
-		for _, around := range []string{"%s", "KEY=%s", "https://x:%s@a.example/b", `"x\n%s\ny"`, "\x1b[32m%s\x1b[0m", "␛[1;32m%s", "是%s。", "-H 'Authorization: Bearer %s'"} {
+		for _, around := range []string{"%s", "KEY=%s", "https://x:%s@a.example/b", `"x\n%s\ny"`,
+			"\x1b[32m%s\x1b[0m", "␛[1;32m%s", "是%s。", "-H 'Authorization: Bearer %s'"} {
 			expectIs(t, name, redact(fmt.Sprintf(around, token)), fmt.Sprintf(around, masked))
 		}
 	}
 }
 
-// A private key goes whole, also in JSON, with marks or numbers before its lines, or cut at its end. A mark that code
-// names is none.
+// A private key goes whole, also in JSON, with marks or numbers before its lines, or cut at its end. A mark
+// that code names is none.
 func TestPrivateKeys(t *testing.T) {
 	redact, private := newRedactor(nil), "PRIVATE"+" KEY"
 	key := pem(private, "\n")
@@ -95,7 +97,7 @@ func TestPrivateKeys(t *testing.T) {
 		"diff":      {strings.ReplaceAll(key, "\n", "\n+"), "***"},
 		"numbered":  {strings.ReplaceAll(key, "\n", "\n     2\t"), "***"},
 		"head":      {"$ head\n" + strings.Join(lines[:3], "\n") + "\nok", "$ head\n***"},
-		"encrypted": {strings.Replace(key, "\n", "\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES-256-CBC,00112233\n\n", 1), "***"},
+		"encrypted": {strings.Replace(key, "\n", "\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES\n\n", 1), "***"},
 		"two":       {key + "\nand\n" + key, "***\nand\n***"},
 		"code":      {`strings.Contains(text, "-----BEGIN ` + private + `-----")`, ""},
 		"public":    {strings.ReplaceAll(key, "PRIVATE", "PUBLIC"), ""},
@@ -108,26 +110,33 @@ func TestPrivateKeys(t *testing.T) {
 }
 
 var harmlessTexts = []string{
-	"postgres://user:$PASSWORD@localhost/db", "DB_PASS=hunter12", "Bearer abcdefghijk1", "密码：hunter2hunter2", "ANTHROPIC_AUTH_TOKEN: ${KIMI_TOKEN_2026}",
-	"commit 9b74c9897bac770ffc029102a200c5de1a2b3c4d", "550e8400-e29b-41d4-a716-446655440000", "golang.org/x/sys v0.21.0 h1:rF+pYz3DAGSQAxAu1CbC7catZg4ebC4UIeIhKxBZvws=",
-	"//# sourceMappingURL=data:application/json;base64,eyJ2ZXJzaW9uIjozLCJzb3VyY2VzIjpbImEuanMiXX0=", "func getToken2(ctx context.Context) (string, error) {",
-	"sk-container-id-1 sk-toggleable__label-arrow", "task-list-of-all-that-is-to-be-done-this-week-and-next", "npm_config_registry_url_2", "hf_hub_download_to_directory",
-	"msg_01XFDUDYJgAACzvnptvvzELk", "toolu_01A09q90qw90lq917835lq9x", "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJ7d3e1c1a20b44c4e8a511f0f5a8d1e0b user@host",
+	"postgres://user:$PASSWORD@localhost/db", "DB_PASS=hunter12", "Bearer abcdefghijk1", "密码：hunter2hunter2",
+	"ANTHROPIC_AUTH_TOKEN: ${KIMI_TOKEN_2026}", "commit 9b74c9897bac770ffc029102a200c5de1a2b3c4d",
+	"550e8400-e29b-41d4-a716-446655440000",
+	"golang.org/x/sys v0.21.0 h1:rF+pYz3DAGSQAxAu1CbC7catZg4ebC4UIeIhKxBZvws=",
+	"//# sourceMappingURL=data:application/json;base64,eyJ2ZXJzaW9uIjozLCJzb3VyY2VzIjpbImEuanMiXX0=",
+	"func getToken2(ctx context.Context) (string, error) {", "sk-container-id-1 sk-toggleable__label-arrow",
+	"task-list-of-all-that-is-to-be-done-this-week-and-next", "npm_config_registry_url_2",
+	"hf_hub_download_to_directory", "msg_01XFDUDYJgAACzvnptvvzELk", "toolu_01A09q90qw90lq917835lq9x",
+	"ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJ7d3e1c1a20b44c4e8a511f0f5a8d1e0b user@host",
 	"a\n\tb  c\r\n", "", "\xff\xfe token",
 }
 
 func TestHarmlessTexts(t *testing.T) {
-	redact := newRedactor([]string{"PWD=/home/u/project2", "KEYSPACE=orders_v2", "TOKENIZER=tiktoken1", "MONKEY=abcd1234", "SHORT_KEY=abcdefg", "AUTH=", "MODEL=kimi-k2-thinking"})
-	whole := strings.Join(append(harmlessTexts, "/home/u/project2 orders_v2 tiktoken1 abcd1234 abcdefg kimi-k2-thinking"), "\n")
+	const variables = "PWD=/home/u/project2 KEYSPACE=orders_v2 TOKENIZER=tiktoken1 MONKEY=abcd1234 " +
+		"SHORT_KEY=abcdefg AUTH= MODEL=kimi-k2-thinking"
+	redact := newRedactor(strings.Fields(variables))
+	whole := strings.Join(append(harmlessTexts, variables), "\n")
 	expectIs(t, "all of them", redact(whole), whole)
 	expectIs(t, "all of them, quoted", redact(fmt.Sprintf("%q", whole)), fmt.Sprintf("%q", whole))
 }
 
 // The values of variables that are named like secrets, of 8 characters or more, and the tokens of providers.
 func TestSecretValues(t *testing.T) {
-	redact := newRedactor([]string{"MY_PASSWORD=Correct horse", "API_KEY=abcd1234", "LONG_TOKEN=abcd1234-more", "BAD_KEY=\xff\xfe12345678", "X_PAT=.*+?[](x1",
-		"MULTI_SECRET=one 1\ntwo 2", "SPACED_KEY= abcd9876\n", "SEVEN_KEY=abcd12x", "NAMED_KEY=一二三四五六七八",
-		"POSTGRES_PASSWORD=postgres", "DB_PASSWORD=password", "UPPER_PASSWORD=Password", "WORDS_PASSWORD=correcthorsebat", "LONG_PASSWORD=correcthorsebatt"})
+	redact := newRedactor([]string{"MY_PASSWORD=Correct horse", "API_KEY=abcd1234", "LONG_TOKEN=abcd1234-more",
+		"BAD_KEY=\xff\xfe12345678", "X_PAT=.*+?[](x1", "MULTI_SECRET=one 1\ntwo 2", "SPACED_KEY= abcd9876\n",
+		"SEVEN_KEY=abcd12x", "NAMED_KEY=一二三四五六七八", "POSTGRES_PASSWORD=postgres", "DB_PASSWORD=password",
+		"UPPER_PASSWORD=Password", "WORDS_PASSWORD=correcthorsebat", "LONG_PASSWORD=correcthorsebatt"})
 	for text, want := range map[string]string{
 		"it is Correct horse":                 "it is ***",
 		"abcd1234 abcd1234-more":              "*** ***",
@@ -143,17 +152,25 @@ func TestSecretValues(t *testing.T) {
 	} {
 		expectIs(t, text, redact(text), want)
 	}
-	for _, name := range strings.Fields("TOKEN GITHUB_TOKEN STRIPE_KEY OPENAI_APIKEY apiKey KEY2 DB_PASSWORD PGPASSWORD DB_PASSWD DB_PASS SSH_PASSPHRASE AWS_SECRET_ACCESS_KEY CLIENT_SECRET SECRET_KEY_BASE GITLAB_PAT OPS_AUTH COOKIE SENTRY_DSN A_WEBHOOK DB_PASSWORD_1") {
-		expectIs(t, name, newRedactor([]string{name + "=abcd1234"})("abcd1234"), masked)
+	for want, names := range map[string]string{
+		masked: "TOKEN GITHUB_TOKEN STRIPE_KEY OPENAI_APIKEY apiKey KEY2 DB_PASSWORD PGPASSWORD DB_PASSWD " +
+			"DB_PASS SSH_PASSPHRASE AWS_SECRET_ACCESS_KEY CLIENT_SECRET SECRET_KEY_BASE GITLAB_PAT OPS_AUTH COOKIE " +
+			"SENTRY_DSN A_WEBHOOK DB_PASSWORD_1",
+		"abcd1234": "MONKEY COMPASS PATH KEYSPACE TOKENS TOKEN_COUNT SSH_AUTH_SOCK KEY_FILE " +
+			"GNOME_KEYRING_CONTROL XAUTHORITY",
+	} {
+		for name := range strings.FieldsSeq(names) {
+			expectIs(t, name, newRedactor([]string{name + "=abcd1234"})("abcd1234"), want)
+		}
 	}
-	for _, name := range strings.Fields("MONKEY COMPASS PATH KEYSPACE TOKENS TOKEN_COUNT SSH_AUTH_SOCK KEY_FILE GNOME_KEYRING_CONTROL XAUTHORITY") {
-		expectIs(t, name, newRedactor([]string{name + "=abcd1234"})("abcd1234"), "abcd1234")
-	}
-	config, err := parseConfig([]byte(`{"providers":{"kimi":{"env":{"ANTHROPIC_AUTH_TOKEN":"${MOONSHOT}","ANTHROPIC_MODEL":"model-2026"}},
-		"b":{"env":{"ANTHROPIC_API_KEY":"of-b-1234"}},"c":{"env":{"ANTHROPIC_CUSTOM_HEADERS":"X-Name: a\nAuthorization: Bearer of-c-1234\n"}}}}`))
+	config, err := parseConfig([]byte(`{"providers":{
+		"kimi":{"env":{"ANTHROPIC_AUTH_TOKEN":"${MOONSHOT}","ANTHROPIC_MODEL":"model-2026"}},
+		"b":{"env":{"ANTHROPIC_API_KEY":"of-b-1234"}},
+		"c":{"env":{"ANTHROPIC_CUSTOM_HEADERS":"X-Name: a\nAuthorization: Bearer of-c-1234\n"}}}}`))
 	check(t, err)
 	redact = newRedactor(append(config.variables([]string{"MOONSHOT=moon-1234"}), "OTHER=other-1234"))
-	expectIs(t, "what the providers set", redact("moon-1234 model-2026 of-b-1234 other-1234 Bearer of-c-1234 ${MOONSHOT}"), "*** model-2026 *** other-1234 Bearer *** ${MOONSHOT}")
+	const set = "moon-1234 model-2026 of-b-1234 other-1234 Bearer of-c-1234 ${MOONSHOT}"
+	expectIs(t, "what the providers set", redact(set), "*** model-2026 *** other-1234 Bearer *** ${MOONSHOT}")
 }
 
 // A text of megabytes takes some seconds at most, whatever is in it.
@@ -163,10 +180,13 @@ func TestRedactLinear(t *testing.T) {
 	if raceEnabled { // where all takes twenty times as long
 		size = 1 << 12
 	}
-	for _, part := range []string{"a", "aaaaaaaaa1", "-----BEGIN PRIVATE" + " KEY-----", "-----END PRIVATE" + " KEY-----", run62(80, "x") + "\n", "key=", "token=token:", "eyJ", "eyJ.",
-		"a_", "://a:", "://a@", "https://hook/", "Bearer ", "+abcd12+", "gh" + "p_", "KEY", "A_KEY_", "keyKey", "\x1b[0m", `\n`, "= ", "a.b-c", "***", "AKIA", "sk-", "\n"} {
+	parts := strings.Split("a|aaaaaaaaa1|key=|token=token:|eyJ|eyJ.|a_|://a:|://a@|https://hook/|Bearer |"+
+		"+abcd12+|KEY|A_KEY_|keyKey|\x1b[0m|\\n|= |a.b-c|***|AKIA|sk-|\n", "|")
+	parts = append(parts, "-----BEGIN PRIVATE"+" KEY-----", "-----END PRIVATE"+" KEY-----")
+	parts = append(parts, run62(80, "x")+"\n", "gh"+"p_")
+	for _, part := range parts {
 		took, text := time.Minute, strings.Repeat(part, size/len(part))
-		for tries := 0; took > time.Second && tries < 10; tries++ { // this machine may be busy; mostly it is some 20 ms
+		for tries := 0; took > time.Second && tries < 10; tries++ { // mostly it is some 20 ms
 			begun := time.Now()
 			if !utf8.ValidString(redact(text)) {
 				t.Errorf("%.40q: no UTF-8", part)
@@ -192,15 +212,17 @@ func FuzzRedact(f *testing.F) {
 		}
 		value = strings.TrimSpace(value)
 		isWord := len(value) < 16 && strings.Trim(value, "abcdefghijklmnopqrstuvwxyz") == ""
-		isSecret := utf8.RuneCountInString(value) >= 8 && !isWord && utf8.ValidString(value) && !strings.Contains(masked, value)
-		if isSecret && strings.Contains(got, value) || !strings.Contains(aSecret, value) && strings.Contains(got, aSecret) {
+		isLong := utf8.RuneCountInString(value) >= 8 && utf8.ValidString(value)
+		isLeft := isLong && !isWord && !strings.Contains(masked, value) && strings.Contains(got, value)
+		if isLeft || !strings.Contains(aSecret, value) && strings.Contains(got, aSecret) {
 			t.Fatalf("%q or %q is left of %q", value, aSecret, got)
 		}
 	})
 }
 
-// What is recorded is as it came, and the reviewer and the agent get it so, also the feedback that a later request repeats and
-// that was too long for one answer. No view, no message and no line of the log shows a secret of it.
+// What is recorded is as it came, and the reviewer and the agent get it so, also the feedback that a later
+// request repeats and that was too long for one answer. No view, no message and no line of the log shows a
+// secret of it.
 func TestRedactedWhereShown(t *testing.T) {
 	box := newHookBox(t)
 	box.inSession()
@@ -212,18 +234,18 @@ func TestRedactedWhereShown(t *testing.T) {
 	long := both + strings.Repeat("长", feedbackLimit) + both
 	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"max_iterations":2}}`)
 	command := string(encodeJSON(map[string]string{"command": "grep " + both}))
-	box.reviews(fakeReview{says("I look for " + both), calls("Bash", command, both), decides(false, long)}, fails("API Error: 401 "+both))
+	looks := fakeReview{says("I look for " + both), calls("Bash", command, both), decides(false, long)}
+	box.reviews(looks, fails("API Error: 401 "+both))
 	prompt := "deploy with " + both
 	var shown strings.Builder // what people saw
 	shown.WriteString(box.submit(prompt).stderr)
-	path := box.transcript(`{"type":"user","uuid":"u1","timestamp":"2026-01-01T00:00:00.000Z","origin":{"kind":"human"},"message":{"role":"user","content":`+string(encodeJSON(prompt))+`}}`,
-		`{"type":"assistant","uuid":"a1","parentUuid":"u1","message":{"role":"assistant","content":[{"type":"text","text":"done"}]}}`)
+	path := box.transcript(userLine("u1", "", prompt), agentLine("a1", "u1", "done"))
 	back := box.stop(path + `,"last_assistant_message":` + string(encodeJSON("done "+both)))
 	feedback := ".claude/ccc/supervisor-" + testSession + "-feedback.txt"
 	expectIs(t, "the whole feedback", box.read(feedback), long)
-	if info, err := os.Stat(filepath.Join(box.home, feedback)); err != nil || info.Mode().Perm() != 0o600 {
-		t.Errorf("%v %v", info.Mode(), err)
-	}
+	info, err := os.Stat(filepath.Join(box.home, feedback))
+	check(t, err)
+	expectIs(t, "its mode", info.Mode().Perm(), 0o600)
 	answer, _, _ := strings.Cut(back.stdout, `"systemMessage"`)
 	expectIn(t, "what the agent gets", answer, feedback, both)
 	expectIn(t, "the request", box.read("../fake/reviewer-1.stdin"), prompt, "done "+both)
@@ -242,14 +264,14 @@ func TestRedactedWhereShown(t *testing.T) {
 	view("401 *** and ***", "verdict")
 	limit := box.stop(path + "," + inTurn)
 	expectIn(t, "the limit", limit.stdout, "*** and ***")
-	question := `"tool_name":"AskUserQuestion","tool_input":{"questions":[{"question":` + string(encodeJSON("Is it "+both+"?")) + `,"options":[]}]}`
 	shown.WriteString(limit.stdout + limit.stderr + box.submit("again").stdout)
 	box.reviews(blocks("no: " + both))
-	denied := box.hook(box.event(eventPreToolUse, question))
+	asks := strings.Replace(asked, "Which database?", "Is it "+both+"?", 1)
+	denied := box.hook(box.event(eventPreToolUse, asks))
 	expectIn(t, "the denial", denied.stdout, `"permissionDecisionReason":"no: `+both+`"`, "Is it *** and ***?")
 	view("Is it *** and ***?", "log")
 	expectIn(t, "the log", box.log(), "401 *** and ***")
 	expectNotIn(t, "what people saw", shown.String()+denied.stderr+box.log(), byValue, byForm)
-	expectIn(t, "the timeline", box.read(eventsPath), `"`+prompt+`"`, `"done `+both+`"`, `"Bash(grep `+byValue, `"I look for `+both+`"`, `长`+both+`"`, `401 `+both+`"`,
-		`Is it `+both+`?`, `"no: `+both+`"`)
+	expectIn(t, "the timeline", box.read(eventsPath), `"`+prompt+`"`, `"done `+both+`"`, `"Bash(grep `+byValue,
+		`"I look for `+both+`"`, `长`+both+`"`, `401 `+both+`"`, `Is it `+both+`?`, `"no: `+both+`"`)
 }
