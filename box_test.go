@@ -44,7 +44,8 @@ func alone(t *testing.T) {
 	}
 }
 
-// beside has a test run beside others, with all its subtests: most of its time it waits, for what a client does by the clock.
+// beside has a test run beside others, with all its subtests: most of its time it waits, for what a client
+// does by the clock.
 func beside(t *testing.T) {
 	if _, is := placed.LoadOrStore(t, true); !is {
 		t.Parallel()
@@ -58,12 +59,14 @@ func soon() time.Duration {
 	return min(time.Second+50*time.Since(start), 20*time.Second)
 }
 
-// newSandbox makes a sandbox in which "claude" is the program at that path and "ccc" the test binary. From here on the test runs
-// beside others. At its end the sandbox must be quiet: a process that still runs then fails the test, and is killed.
+// newSandbox makes a sandbox in which "claude" is the program at that path and "ccc" the test binary. From
+// here on the test runs beside others. At its end the sandbox must be quiet: a process that still runs then
+// fails the test, and is killed.
 func newSandbox(t *testing.T, claude string) *sandbox {
 	t.Helper()
 	beside(t)
-	// Not t.TempDir, whose name is as long as the test's: the paths of the sockets in here must stay under 104 bytes.
+	// Not t.TempDir, whose name is as long as the test's: the paths of the sockets in here must stay under
+	// 104 bytes.
 	dir, err := os.MkdirTemp("", "ccc")
 	check(t, err)
 	t.Cleanup(func() { os.RemoveAll(dir) })
@@ -150,20 +153,23 @@ func (box *sandbox) command(argv ...string) *exec.Cmd {
 	box.t.Helper()
 	path := argv[0]
 	for _, dir := range filepath.SplitList(box.getenv("PATH")) {
-		if found, err := exec.LookPath(filepath.Join(dir, argv[0])); err == nil && !strings.Contains(path, "/") {
+		found, err := exec.LookPath(filepath.Join(dir, argv[0]))
+		if err == nil && !strings.Contains(path, "/") {
 			path = found
 		}
 	}
 	if !strings.Contains(path, "/") {
 		box.t.Fatalf("%s is not in the PATH of the sandbox", argv[0])
 	}
-	cmd := &exec.Cmd{Path: path, Args: argv, Dir: box.work, Env: box.vars, SysProcAttr: &syscall.SysProcAttr{Setsid: true}}
+	leader := &syscall.SysProcAttr{Setsid: true}
+	cmd := &exec.Cmd{Path: path, Args: argv, Dir: box.work, Env: box.vars, SysProcAttr: leader}
 	if box.runAs != 0 {
-		cmd.SysProcAttr.Credential = &syscall.Credential{Uid: box.runAs, Gid: box.runAs}
+		leader.Credential = &syscall.Credential{Uid: box.runAs, Gid: box.runAs}
 	}
 	if box.terminalOf != nil { // each command's process session gets it anew
-		const inChild = 3
-		cmd.ExtraFiles, cmd.SysProcAttr.Setctty, cmd.SysProcAttr.Ctty = []*os.File{box.terminalOf()}, true, inChild
+		cmd.ExtraFiles = []*os.File{box.terminalOf()}
+		leader.Setctty = true
+		leader.Ctty = 3 // in the child
 	}
 	return cmd
 }
@@ -186,7 +192,8 @@ type commandResult struct {
 	took           time.Duration
 }
 
-// run runs argv to its end with stdin as its input. After timeout it kills the process group and reports what there is.
+// run runs argv to its end with stdin as its input. After timeout it kills the process group and reports what
+// there is.
 func (box *sandbox) run(timeout time.Duration, stdin string, argv ...string) commandResult {
 	box.t.Helper()
 	cmd := box.command(argv...)
@@ -194,7 +201,8 @@ func (box *sandbox) run(timeout time.Duration, stdin string, argv ...string) com
 	return box.finish(cmd, timeout)
 }
 
-// finish is run for a command that was prepared otherwise, in a process group of its own. Of its output it returns what goes nowhere else.
+// finish is run for a command that was prepared otherwise, in a process group of its own. Of its output it
+// returns what goes nowhere else.
 func (box *sandbox) finish(cmd *exec.Cmd, timeout time.Duration) commandResult {
 	box.t.Helper()
 	var stdout, stderr bytes.Buffer
@@ -210,17 +218,20 @@ func (box *sandbox) finish(cmd *exec.Cmd, timeout time.Duration) commandResult {
 	end := time.AfterFunc(timeout, func() { syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) })
 	err := cmd.Wait()
 	timedOut := !end.Stop()
-	if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) && !errors.Is(err, exec.ErrWaitDelay) {
-		box.t.Fatal(err)
+	if !errors.As(err, new(*exec.ExitError)) && !errors.Is(err, exec.ErrWaitDelay) {
+		check(box.t, err)
 	}
-	return commandResult{stdout.String(), stderr.String(), cmd.ProcessState.ExitCode(), timedOut, time.Since(start)}
+	code := cmd.ProcessState.ExitCode()
+	return commandResult{stdout.String(), stderr.String(), code, timedOut, time.Since(start)}
 }
 
-// processes lists what runs in the sandbox as "PID command line". The mark is the HOME in the environment: it survives setsid,
-// a change of directory and the death of the parent. Elsewhere than on Linux (/proc) the list is empty and proves nothing.
+// processes lists what runs in the sandbox as "PID command line". The mark is the HOME in the environment: it
+// survives setsid, a change of directory and the death of the parent. Elsewhere than on Linux (/proc) the
+// list is empty and proves nothing.
 func (box *sandbox) processes() []string { return processesWith("\x00HOME=" + box.home + "\x00") }
 
-// processesWith lists the tests' processes that have that in their environment, where a zero byte is before and after each variable.
+// processesWith lists the tests' processes that have that in their environment, where a zero byte is before
+// and after each variable.
 func processesWith(text string) (found []string) {
 	for _, id := range processIDs() {
 		env, err := os.ReadFile("/proc/" + id + "/environ") // fails for other users' and for ended ones
@@ -266,8 +277,9 @@ func (box *sandbox) kill() {
 func (box *sandbox) files() (names []string) {
 	box.t.Helper()
 	err := filepath.Walk(box.home, func(path string, info os.FileInfo, err error) error {
-		if err == nil && !info.IsDir() && !strings.Contains(path, "/projects/") && !strings.Contains(path, "/ccc/tree-") {
-			name, _ := filepath.Rel(box.home, path)
+		name := strings.TrimPrefix(path, box.home+"/")
+		isClaudes := strings.Contains(path, "/projects/") || strings.Contains(path, "/ccc/tree-")
+		if err == nil && !info.IsDir() && !isClaudes {
 			names = append(names, name)
 		}
 		return err
@@ -365,10 +377,9 @@ func (box *sandbox) launch() {
 func (box *sandbox) claudeIs(script string) {
 	box.t.Helper()
 	path := filepath.Join(box.home, "../bin/claude")
-	got := box.run(10*time.Second, "#!/bin/sh\n"+script, "sh", "-c", `rm "$1" && cat >"$1" && chmod 700 "$1"`, "sh", path)
-	if got.code != 0 {
-		box.t.Fatalf("%+v", got)
-	}
+	const replace = `rm "$1" && cat >"$1" && chmod 700 "$1"`
+	got := box.run(10*time.Second, "#!/bin/sh\n"+script, "sh", "-c", replace, "sh", path)
+	expectIs(box.t, "the exit code of "+got.stderr, got.code, 0)
 }
 
 // expectBounded runs stops as Claude Code would, each after a block with
@@ -395,15 +406,16 @@ func (box *sandbox) expectBounded(most int) {
 const twoProviders = `{
 	"language" :  "zh",
   "providers": {
-    "kimi": {"env": {"ANTHROPIC_BASE_URL": "https://kimi.example", "ANTHROPIC_AUTH_TOKEN": "${KIMI_TOKEN}", "ANTHROPIC_MODEL": "k2",
-                     "TIMEOUT_MS": 600000000, "FAST": true, "CLAUDE_CODE_USE_BEDROCK": "", "LITERAL": "a ${KIMI_TOKEN}"}},
+    "kimi": {"env": {"ANTHROPIC_BASE_URL": "https://kimi.example", "ANTHROPIC_AUTH_TOKEN": "${KIMI_TOKEN}",
+                     "ANTHROPIC_MODEL": "k2", "TIMEOUT_MS": 600000000, "FAST": true,
+                     "CLAUDE_CODE_USE_BEDROCK": "", "LITERAL": "a ${KIMI_TOKEN}"}},
     "glm":  {"env": {"ANTHROPIC_BASE_URL": "https://glm.example", "ANTHROPIC_AUTH_TOKEN": "t"}}
   }
 }`
 
 // question is the input of AskUserQuestion, with one question.
-const question = `{"questions":[{"question":"Which database?","header":"Database","multiSelect":false,"options":[
-	{"label":"SQLite","description":"one file"},{"label":"Postgres","description":"a server"}]}]}`
+const question = `{"questions":[{"question":"Which database?","header":"Database","multiSelect":false,
+	"options":[{"label":"SQLite","description":"one file"},{"label":"Postgres","description":"a server"}]}]}`
 
 // terminal is a command in a detached tmux of its own, 120 by 40.
 type terminal struct {
@@ -418,7 +430,8 @@ func (box *sandbox) reviewed() int { return strings.Count(box.log(), " review st
 func (box *sandbox) repository() {
 	box.t.Helper()
 	// An hour ago, as git tells what was before a request in whole seconds.
-	box.gitIn(box.work, fmt.Sprintf("git init -q; git add .; GIT_COMMITTER_DATE='%d +0000' git commit -qm x", time.Now().Add(-time.Hour).Unix()))
+	const commit = "git init -q; git add .; GIT_COMMITTER_DATE='%d +0000' git commit -qm x"
+	box.gitIn(box.work, fmt.Sprintf(commit, ago(time.Hour).Unix()))
 }
 
 // newShowBox is a sandbox in UTC and of a terminal's width.
@@ -444,18 +457,21 @@ func (box *sandbox) ccc(args ...string) string {
 	return got.stdout
 }
 
-// inSession gives the box the variables of a supervised session of Claude Code, which the test itself stands for.
+// inSession gives the box the variables of a supervised session of Claude Code, which the test itself stands
+// for.
 func (box *sandbox) inSession() {
 	box.vars = append(box.vars, "CLAUDE_PROJECT_DIR="+box.work, "CCC_SUPERVISOR=1",
 		fmt.Sprint("CLAUDE_PID=", os.Getpid()), "CLAUDE_CODE_ENTRYPOINT=cli")
 }
 
-// asTool gives the box the variables of what an agent's tool starts; the test itself stands for the agent's client.
+// asTool gives the box the variables of what an agent's tool starts; the test itself stands for the agent's
+// client.
 func (box *sandbox) asTool() {
 	box.vars = append(box.vars, "CLAUDECODE=1", fmt.Sprint("CLAUDE_PID=", os.Getpid()))
 }
 
-// transcript writes what the events of testSession name as their transcript, and returns that member of an event.
+// transcript writes what the events of testSession name as their transcript, and returns that member of an
+// event.
 func (box *sandbox) transcript(lines ...string) string {
 	box.t.Helper()
 	name := "projects/x/" + testSession + ".jsonl"
@@ -463,22 +479,22 @@ func (box *sandbox) transcript(lines ...string) string {
 	return fmt.Sprintf(`"transcript_path":%q`, filepath.Join(box.home, name))
 }
 
+// gitSettings are those of the tests' git. Without maintenance a commit is one process, and not three.
+const gitSettings = "[user]\nname = u\nemail = u@example.com\n[init]\ndefaultBranch = main\n" +
+	"[maintenance]\nauto = false\n[gc]\nauto = 0\n" +
+	"[protocol \"file\"]\nallow = always\n[advice]\ndetachedHead = false\n"
+
 // gitIn runs a script of git commands in dir, which is made for it, and returns what it prints.
 func (box *sandbox) gitIn(dir, script string) string {
 	box.t.Helper()
 	needGit(box.t)
 	check(box.t, os.MkdirAll(dir, 0o700))
+	box.write("../gitconfig", 0o600, gitSettings)
 	cmd := exec.Command("/bin/sh", "-ec", script)
 	cmd.Dir = dir
-	cmd.Env = append(box.vars, "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@example.com", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@example.com")
+	system := filepath.Join(box.home, "../gitconfig")
+	cmd.Env = append(slices.Clone(box.vars), "GIT_CONFIG_SYSTEM="+system)
 	cmd.Env = append(cmd.Env, "GIT_TEMPLATE_DIR=") // no samples of hooks
-	// Without maintenance a commit is one process, and not three.
-	settings := []string{"protocol.file.allow=always", "init.defaultBranch=main", "maintenance.auto=false", "gc.auto=0"}
-	for i, setting := range settings {
-		key, value, _ := strings.Cut(setting, "=")
-		cmd.Env = append(cmd.Env, fmt.Sprintf("GIT_CONFIG_KEY_%d=%s", i, key), fmt.Sprintf("GIT_CONFIG_VALUE_%d=%s", i, value))
-	}
-	cmd.Env = append(cmd.Env, fmt.Sprintf("GIT_CONFIG_COUNT=%d", len(settings)))
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		box.t.Fatalf("%s: %v: %s", script, err, out)

@@ -1,7 +1,8 @@
 package main
 
-// Measured cases, testdata/measure: what an agent was asked, what it left, and what it said of it. The truth is
-// run, not argued: a script that no reviewer sees finds out whether the work is done. CONTRIBUTING.md has the form.
+// Measured cases, testdata/measure: what an agent was asked, what it left, and what it said of it. The truth
+// is run, not argued: a script that no reviewer sees finds out whether the work is done. CONTRIBUTING.md has
+// the form.
 
 import (
 	"context"
@@ -55,7 +56,8 @@ func measuredCases(t *testing.T) (cases []measuredCase) {
 	return cases
 }
 
-// write writes the files below the prefix into dir, those of a script executable, and takes out those below gone.
+// write writes the files below the prefix into dir, those of a script executable, and takes out those below
+// gone.
 func (c measuredCase) write(t *testing.T, dir, prefix string) {
 	t.Helper()
 	for name, text := range c.files {
@@ -114,8 +116,8 @@ func (c measuredCase) isDone(t *testing.T, dir, last, calls string) bool {
 	return err == nil
 }
 
-// The truth of each case is what its check says of the tree that the agent left. None passes before, unless the
-// head says so. They come in pairs, of which one is done.
+// The truth of each case is what its check says of the tree that the agent left. None passes before, unless
+// the head says so. They come in pairs, of which one is done.
 func TestMeasuredCases(t *testing.T) {
 	needGit(t)
 	if raceEnabled {

@@ -34,7 +34,8 @@ func endsOf(lines []entry) (ends []review) {
 	return ends
 }
 
-// timeline returns the timeline of a session, without what a reviewer called and said, and without the begins of reviews.
+// timeline returns the timeline of a session, without what a reviewer called and said, and without the begins
+// of reviews.
 func (box *sandbox) timeline(session string) (lines []entry) {
 	box.t.Helper()
 	begun := map[string]review{}
@@ -79,7 +80,8 @@ func (box *sandbox) timelineVerdicts() (verdicts []verdict) {
 	return verdicts
 }
 
-// What happened in a session: each of these is its line in the timeline, as of now, where the rest does not say when.
+// What happened in a session: each of these is its line in the timeline, as of now, where the rest does not
+// say when.
 
 // prompted is a prompt of the user's.
 func prompted(text string) entry { return entry{Time: now(), Prompt: &prompt{Text: text}} }
@@ -186,7 +188,8 @@ func (box *sandbox) timelineOf(session string, lines ...any) {
 	}
 	box.write(".claude/ccc/supervisor-"+session+"-events.jsonl", 0o600, text)
 	if n := len(entries); n > 0 && !entries[n-1].Time.IsZero() { // it was written then
-		check(box.t, os.Chtimes(box.stateDir().session(session).timelineFile(), time.Time{}, entries[n-1].Time))
+		path := box.stateDir().session(session).timelineFile()
+		check(box.t, os.Chtimes(path, time.Time{}, entries[n-1].Time))
 	}
 }
 

@@ -1,7 +1,7 @@
 package main
 
-// The fake claude, testdata/claude: what a test prepares for it to play. What it recorded is under the home, as in
-// box.read("../fake/reviewer-1.stdin").
+// The fake claude, testdata/claude: what a test prepares for it to play. What it recorded is under the home,
+// as in box.read("../fake/reviewer-1.stdin").
 
 import (
 	"fmt"
@@ -34,8 +34,8 @@ func newFakeBox(t *testing.T) *sandbox {
 	return box
 }
 
-// newHookBox makes a sandbox with the fake and a conversation of testSession for the reviewer to fork. The reviewer
-// says "not yet", unless the test prepares something else.
+// newHookBox makes a sandbox with the fake and a conversation of testSession for the reviewer to fork. The
+// reviewer says "not yet", unless the test prepares something else.
 func newHookBox(t *testing.T) *sandbox {
 	t.Helper()
 	box := newFakeBox(t)
@@ -45,11 +45,12 @@ func newHookBox(t *testing.T) *sandbox {
 	return box
 }
 
-// environment returns the variables of a call of the fake, as of "reviewer-1", each between line breaks and without the
-// quotes of its value; "" if there was no such call.
+// environment returns the variables of a call of the fake, as of "reviewer-1", each between line breaks and
+// without the quotes of its value; "" if there was no such call.
 func (box *sandbox) environment(call string) string {
 	box.t.Helper()
-	text := regexp.MustCompile(`(?m)^export (\w+=)['"]`).ReplaceAllString(box.read("../fake/"+call+".env"), "\n$1")
+	text := box.read("../fake/" + call + ".env")
+	text = regexp.MustCompile(`(?m)^export (\w+=)['"]`).ReplaceAllString(text, "\n$1")
 	text = regexp.MustCompile(`(?m)['"]$`).ReplaceAllString(text, "")
 	return strings.ReplaceAll(text, `\$`, "$") // where sh is bash
 }
@@ -68,11 +69,12 @@ const blockNotYet = `{"decision":"block","reason":"not yet"}` + "\n"
 // saidNotYet is what stderr has of it.
 const saidNotYet = "[SUPERVISOR] 任务未完成\nnot yet\nAgent 将根据反馈继续工作\n"
 
-// withoutReceipts returns what a client shows without the lines that tell what a verdict rests on, that no copy can be made, and how
-// to have English.
+// withoutReceipts returns what a client shows without the lines that tell what a verdict rests on, that no
+// copy can be made, and how to have English.
 func withoutReceipts(shown string) string {
 	shown = strings.Replace(shown, introducedNoCopy.zh, "", 1)
-	return regexp.MustCompile(`(?m)^Stop says: \[SUPERVISOR\] 审查 \d+/\d+：.*\n|^For English: .*\n`).ReplaceAllString(shown, "")
+	aside := regexp.MustCompile(`(?m)^Stop says: \[SUPERVISOR\] 审查 \d+/\d+：.*\n|^For English: .*\n`)
+	return aside.ReplaceAllString(shown, "")
 }
 
 // decided returns an answer of ccc's without the receipt that stands beside a decision in a session.
@@ -106,8 +108,9 @@ func (box *sandbox) reviews(reviews ...fakeReview) {
 			name = "../fake/review"
 		}
 		stream := &fakeStream{version: box.getenv("FAKE_CLAUDE_VERSION")}
-		stream.add(`{"type":"system","subtype":"init","cwd":%s,"session_id":%q,"tools":["Bash","Edit","Read"],"mcp_servers":[],`+
-			`"model":%q,"permissionMode":"dontAsk"}`, encodeJSON(box.work), testReviewer, fakeModel)
+		stream.add(`{"type":"system","subtype":"init","cwd":%s,"session_id":%q,"model":%q,"mcp_servers":[],`+
+			`"tools":["Bash","Edit","Read"],"permissionMode":"dontAsk"}`,
+			encodeJSON(box.work), testReviewer, fakeModel)
 		for _, step := range review {
 			step(stream)
 		}
@@ -147,8 +150,9 @@ func says(text string) fakeStep {
 func calls(tool, input, output string) fakeStep {
 	return func(s *fakeStream) {
 		s.message(`{"type":"tool_use","id":"toolu_%d","name":%q,"input":%s}`, s.messages+1, tool, input)
-		s.add(`{"type":"user","message":{"role":"user","content":[{"tool_use_id":"toolu_%d","type":"tool_result",`+
-			`"content":%s}]},"session_id":%q}`, s.messages, encodeJSON(output), testReviewer)
+		s.add(`{"type":"user","message":{"role":"user","content":[{"tool_use_id":"toolu_%d",`+
+			`"type":"tool_result","content":%s}]},"session_id":%q}`,
+			s.messages, encodeJSON(output), testReviewer)
 	}
 }
 
@@ -193,8 +197,8 @@ func (s *fakeStream) add(format string, args ...any) {
 
 func (s *fakeStream) message(format string, args ...any) {
 	s.messages++
-	s.add(`{"type":"assistant","message":{"id":"msg_%d","type":"message","role":"assistant","model":%q,"content":[%s],`+
-		`"stop_reason":null,"usage":%s},"session_id":%q}`,
+	s.add(`{"type":"assistant","message":{"id":"msg_%d","type":"message","role":"assistant","model":%q,`+
+		`"content":[%s],"stop_reason":null,"usage":%s},"session_id":%q}`,
 		s.messages, fakeModel, fmt.Sprintf(format, args...), fakeUsage(1), testReviewer)
 }
 
@@ -202,11 +206,13 @@ func (s *fakeStream) message(format string, args ...any) {
 // before this review.
 func (s *fakeStream) result(isError bool, text, verdict string) {
 	cost := 0.0042 * float64(s.messages)
-	rest := fmt.Sprintf(`"subtype":"success","is_error":%v,"num_turns":%d,"result":%s`, isError, s.messages+1, encodeJSON(text))
+	rest := fmt.Sprintf(`"subtype":"success","is_error":%v,"num_turns":%d,"result":%s`,
+		isError, s.messages+1, encodeJSON(text))
 	if verdict != "" {
 		rest += `,"structured_output":` + verdict
 	}
-	head := fmt.Sprintf(`"duration_ms":1000,"session_id":%q,"total_cost_usd":%.4f,"usage":%s`, testReviewer, 0.25+cost, fakeUsage(s.messages))
+	head := fmt.Sprintf(`"duration_ms":1000,"session_id":%q,"total_cost_usd":%.4f,"usage":%s`,
+		testReviewer, 0.25+cost, fakeUsage(s.messages))
 	last := fmt.Sprintf(`,"model_usage_since_last_result":{%q:{"costUSD":%.4f}}`, fakeModel, cost)
 	if olderThan(s.version, "2.1.329") {
 		last = ""
@@ -215,6 +221,7 @@ func (s *fakeStream) result(isError bool, text, verdict string) {
 }
 
 func fakeUsage(messages int) string {
-	return fmt.Sprintf(`{"input_tokens":%d,"cache_creation_input_tokens":%d,"cache_read_input_tokens":%d,"output_tokens":%d}`,
+	return fmt.Sprintf(`{"input_tokens":%d,"cache_creation_input_tokens":%d,`+
+		`"cache_read_input_tokens":%d,"output_tokens":%d}`,
 		12*messages, 340*messages, 21000*messages, 85*messages)
 }

@@ -26,8 +26,8 @@ func check(t testing.TB, err error) {
 	}
 }
 
-// expectEnd wants a command to end with that code, that on stdout, receipts aside, and a text to be in its stderr, which
-// is empty where that is "".
+// expectEnd wants a command to end with that code, that on stdout, receipts aside, and a text to be in its
+// stderr, which is empty where that is "".
 func expectEnd(t *testing.T, what string, got commandResult, code int, stdout, stderr string) {
 	t.Helper()
 	isSaid := strings.Contains(got.stderr, stderr) && (got.stderr == "") == (stderr == "")

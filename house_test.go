@@ -1,6 +1,6 @@
 package main
 
-// The house: which file may know which.
+// The house: which file may know which, and how wide a line may be.
 
 import (
 	"fmt"
@@ -9,55 +9,46 @@ import (
 	"go/token"
 	"go/types"
 	"io/fs"
+	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
-	"unicode"
 )
 
-// house lists the files from the ground up, as the package comment of main.go has them. Each knows only files before it,
-// so that no two know each other.
-var house = mapOf("main.go")
-
-// mapOf returns the files that the package comment of the file at path lists, each at the beginning of a line.
-func mapOf(path string) (files []string) {
-	file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ParseComments|parser.PackageClauseOnly)
-	if err != nil { // where the test's program plays ccc; TestHouse misses the files
-		return nil
-	}
-	for line := range strings.Lines(file.Doc.Text()) {
-		if name, _, _ := strings.Cut(strings.TrimLeft(line, "\t "), " "); line[0] == '\t' && strings.HasSuffix(name, ".go") {
-			files = append(files, name)
-		}
+// house lists the files from the ground up, as the package comment of main.go has them. Each knows only files
+// before it, so that no two know each other. It is empty where the test's program plays ccc.
+var house = func() (files []string) {
+	text, _ := os.ReadFile("main.go")
+	for _, found := range regexp.MustCompile(`(?m)^//\t(\S+\.go) `).FindAllSubmatch(text, -1) {
+		files = append(files, string(found[1]))
 	}
 	return files
-}
+}()
 
-// The files are read as for each system, without the standard library: of what comes from there no type is known, but
-// all of ccc's own are, with their methods and fields. What each system has of its own, as the start of a copy, belongs
-// to those who ask for it.
+// The files are read as for each system, without the standard library: of what comes from there no type is
+// known, but all of ccc's own are, with their methods and fields. What each system has of its own, as the
+// start of a copy, belongs to those who ask for it.
 func TestHouse(t *testing.T) {
 	t.Parallel()
 	paths, _ := filepath.Glob("*.go")
 	paths = slices.DeleteFunc(paths, func(path string) bool { return strings.HasSuffix(path, "_test.go") })
-	if sorted := slices.Sorted(slices.Values(house)); !slices.Equal(paths, sorted) {
-		t.Errorf("the files are\n%q, and the house has\n%q", paths, sorted)
-	}
+	expectEqual(t, "the files of the house", slices.Sorted(slices.Values(house)), paths)
 	above := map[string][]string{} // by what is known, and where, the files above that declare it
 	for _, others := range []string{"_darwin.go", "_linux.go"} {
 		var files []*ast.File
 		set := token.NewFileSet()
 		for _, path := range paths {
-			if strings.HasSuffix(path, others) {
-				continue
+			if !strings.HasSuffix(path, others) {
+				file, err := parser.ParseFile(set, path, nil, 0)
+				check(t, err)
+				files = append(files, file)
 			}
-			file, err := parser.ParseFile(set, path, nil, 0)
-			check(t, err)
-			files = append(files, file)
 		}
-		config, uses := types.Config{Importer: emptyPackages{}, Error: func(error) {}}, map[*ast.Ident]types.Object{}
+		config := types.Config{Importer: emptyPackages{}, Error: func(error) {}}
+		uses := map[*ast.Ident]types.Object{}
 		ours, _ := config.Check("main", set, files, &types.Info{Uses: uses})
 		resolved := 0
 		for name, object := range uses {
@@ -71,9 +62,7 @@ func TestHouse(t *testing.T) {
 				above[use] = append(above[use], home)
 			}
 		}
-		if resolved < 5000 {
-			t.Errorf("without %s only %d names were resolved", others, resolved)
-		}
+		expectIs(t, fmt.Sprintf("without %s %d names were resolved", others, resolved), resolved > 5000, true)
 	}
 	for use, homes := range above {
 		if len(homes) == 1 || homes[0] == homes[1] {
@@ -85,69 +74,55 @@ func TestHouse(t *testing.T) {
 // Each goroutine of ccc's, and what a timer or os/exec calls in one of theirs, defers exitOnPanic first.
 func TestPanicsEnd(t *testing.T) {
 	t.Parallel()
-	found := map[string]int{}
+	found := map[string]bool{}
 	for _, path := range house {
-		set := token.NewFileSet()
-		file, err := parser.ParseFile(set, path, nil, 0)
-		check(t, err)
-		want := func(what string, body *ast.BlockStmt, at token.Pos) {
-			found[what]++
-			if body != nil {
-				if first, ok := body.List[0].(*ast.DeferStmt); ok && types.ExprString(first.Call) == "exitOnPanic()" {
-					return
-				}
-			}
-			t.Errorf("%s: %s does not begin with defer exitOnPanic()", set.Position(at), what)
-		}
-		bodyOf := func(e ast.Expr) *ast.BlockStmt {
-			if f, ok := e.(*ast.FuncLit); ok {
-				return f.Body
-			}
-			return nil
-		}
-		ast.Inspect(file, func(n ast.Node) bool {
+		inspect(t, path, func(n ast.Node) {
+			what := ""
+			var begins ast.Expr
 			switch n := n.(type) {
 			case *ast.GoStmt:
-				want("a goroutine", bodyOf(n.Call.Fun), n.Pos())
+				what, begins = "a goroutine", n.Call.Fun
 			case *ast.CallExpr:
 				if name := types.ExprString(n.Fun); name == "time.AfterFunc" || name == "context.AfterFunc" {
-					want("a timer's function", bodyOf(n.Args[1]), n.Pos())
+					what, begins = "a timer's function", n.Args[1]
 				}
 			case *ast.AssignStmt:
 				if target, ok := n.Lhs[0].(*ast.SelectorExpr); ok && target.Sel.Name == "Cancel" {
-					want("what os/exec calls at the end of a context", bodyOf(n.Rhs[0]), n.Pos())
+					what, begins = "what os/exec calls at the end of a context", n.Rhs[0]
 				}
 			case *ast.FuncDecl:
 				if n.Recv != nil && n.Name.Name == "Write" {
-					want("a Writer", n.Body, n.Pos())
+					what, begins = "a Writer", &ast.FuncLit{Body: n.Body}
 				}
 			}
-			return true
+			if what == "" {
+				return
+			}
+			found[what] = true
+			if f, ok := begins.(*ast.FuncLit); ok {
+				first, isDefer := f.Body.List[0].(*ast.DeferStmt)
+				if isDefer && types.ExprString(first.Call) == "exitOnPanic()" {
+					return
+				}
+			}
+			t.Errorf("%s: %s, %s, does not defer exitOnPanic() first", path, what, types.ExprString(begins))
 		})
 	}
-	if len(found) != 4 {
-		t.Errorf("found %v", found)
-	}
+	expectIs(t, fmt.Sprint("the kinds of ", found), len(found), 4)
 }
 
-// A text that a test does not want, or a file that it reads, is known elsewhere: to the source, to what tests write, or to
-// another expectation. What nobody knows nobody writes, and such an expectation can't fail. Of a text its words count.
+// A text that a test does not want, or a file that it reads, is known elsewhere: to the source, to what tests
+// write, or to another expectation. What nobody knows nobody writes, and such an expectation can't fail. Of a
+// text its words count.
 func TestExpectations(t *testing.T) {
 	t.Parallel()
-	type expectation struct {
-		at   token.Position
-		text string
-	}
+	type expectation struct{ at, text string }
 	var unwanted []expectation
 	known := new(strings.Builder)
-	isWord := func(r rune) bool { return r == ' ' || unicode.IsLetter(r) }
-	set := token.NewFileSet()
 	paths, _ := filepath.Glob("*.go")
 	for _, path := range paths {
-		file, err := parser.ParseFile(set, path, nil, 0)
-		check(t, err)
 		isUnwanted := map[ast.Expr]bool{}
-		ast.Inspect(file, func(n ast.Node) bool {
+		inspect(t, path, func(n ast.Node) {
 			if call, ok := n.(*ast.CallExpr); ok {
 				first := len(call.Args)
 				if method, isMethod := call.Fun.(*ast.SelectorExpr); isMethod && method.Sel.Name == "read" {
@@ -161,32 +136,31 @@ func TestExpectations(t *testing.T) {
 			}
 			literal, ok := n.(*ast.BasicLit)
 			if !ok || literal.Kind != token.STRING {
-				return true
+				return
 			}
 			text, _ := strconv.Unquote(literal.Value)
 			switch isReal := strings.HasPrefix(path, "real_"); { // a client has words of its own
 			case !isUnwanted[literal]:
 				fmt.Fprintln(known, text)
 			case !isReal:
-				unwanted = append(unwanted, expectation{set.Position(literal.Pos()), text})
+				unwanted = append(unwanted, expectation{path, text})
 			}
-			return true
 		})
 	}
-	for _, dir := range []string{"testdata/demo", "testdata/recordings", "testdata/show", "testdata/transcripts"} {
-		check(t, filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+	for _, dir := range []string{"demo", "recordings", "show", "transcripts", "claude"} {
+		check(t, filepath.WalkDir("testdata/"+dir, func(path string, entry fs.DirEntry, err error) error {
 			if err == nil && !entry.IsDir() {
 				fmt.Fprintln(known, readPage(t, path))
 			}
 			return err
 		}))
 	}
-	fmt.Fprintln(known, readPage(t, "testdata/claude"), readPage(t, "supervisor_prompt_default.md"))
+	fmt.Fprintln(known, readPage(t, "supervisor_prompt_default.md"))
 	stories, _ := filepath.Glob("testdata/stories/*")
 	for _, path := range stories {
-		for i, line := range strings.Split(readPage(t, path), "\n") {
+		for line := range strings.SplitSeq(readPage(t, path), "\n") {
 			if found := wishPattern().FindStringSubmatch(line); found != nil && found[1] != "" {
-				unwanted = append(unwanted, expectation{token.Position{Filename: path, Line: i + 1}, found[3]})
+				unwanted = append(unwanted, expectation{path, found[3]})
 			} else {
 				fmt.Fprintln(known, line)
 			}
@@ -194,15 +168,13 @@ func TestExpectations(t *testing.T) {
 	}
 	all := known.String()
 	for _, e := range unwanted {
-		for _, words := range strings.FieldsFunc(e.text, func(r rune) bool { return !isWord(r) }) {
+		for _, words := range regexp.MustCompile(`[\pL ]+`).FindAllString(e.text, -1) {
 			if !strings.Contains(all, strings.TrimSpace(words)) {
 				t.Errorf("%s: nothing knows %q of %q", e.at, words, e.text)
 			}
 		}
 	}
-	if len(unwanted) < 100 {
-		t.Errorf("only %d expectations were found", len(unwanted))
-	}
+	expectIs(t, fmt.Sprintf("%d expectations were found", len(unwanted)), len(unwanted) > 100, true)
 }
 
 // emptyPackages imports packages with nothing in them.

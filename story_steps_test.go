@@ -90,13 +90,15 @@ var storySteps = []storyStep{
 	}},
 	{pattern(`([A-Z]) stops(?: while (\w+ \w+(?: and \w+ \w+)*) works?)?` + itsReviewer), ofHook,
 		(*storyRun).stop},
-	{pattern(`([A-Z]) asks "(.*?)"` + itsReviewer), ofHook, func(s *storyRun, a *storySession, parts []string) {
-		question := `{"question":` + inQuotes(parts[1]) + `,"header":"Q","multiSelect":false,"options":[]}`
-		input := `{"questions":[` + question + `]}`
-		s.hook(a, parts[2], eventPreToolUse, `"tool_name":"AskUserQuestion","tool_use_id":"q","tool_input":`+input)
-	}},
+	{pattern(`([A-Z]) asks "(.*?)"` + itsReviewer), ofHook,
+		func(s *storyRun, a *storySession, parts []string) {
+			const form = `"tool_name":"AskUserQuestion","tool_use_id":"q","tool_input":{"questions":[` +
+				`{"question":%s,"header":"Q","multiSelect":false,"options":[]}]}`
+			s.hook(a, parts[2], eventPreToolUse, fmt.Sprintf(form, inQuotes(parts[1])))
+		}},
 	{pattern(`([A-Z]) by hand` + itsReviewer), ofCommand, func(s *storyRun, a *storySession, parts []string) {
-		s.reviewed(a, parts[1], func() *storyCommand { return s.begin(a.here, "", s.env, "ccc", "review", a.id) })
+		begin := func() *storyCommand { return s.begin(a.here, "", s.env, "ccc", "review", a.id) }
+		s.reviewed(a, parts[1], begin)
 	}},
 	{pattern(`([A-Z])'s reviewer: (.*)`), ofHook, func(s *storyRun, a *storySession, parts []string) {
 		s.answer("verdict-"+a.id, parts[1])
@@ -121,8 +123,7 @@ var storySteps = []storyStep{
 // name that begins with ~/ is one of the home's.
 func (s *storyRun) prepare(files string) {
 	s.vars = append(s.vars, "LANG=en_US.UTF-8", "TZ=UTC", "COLUMNS=100", "GIT_TEMPLATE_DIR=")
-	s.write(".gitconfig", 0o600, "[user]\nname = u\nemail = u@example.com\n[init]\ndefaultBranch = main\n"+
-		"[maintenance]\nauto = false\n[protocol \"file\"]\nallow = always\n[advice]\ndetachedHead = false\n")
+	s.write(".gitconfig", 0o600, gitSettings)
 	for file := range strings.SplitSeq(files, "\n-- ") {
 		name, text, isFile := strings.Cut(file, " --\n")
 		home, isHome := strings.CutPrefix(name, "~/")
@@ -169,9 +170,9 @@ func (s *storyRun) add(a *storySession, role, members, blocks string) {
 	a.entries++
 	a.last = fmt.Sprint(a.id, a.entries)
 	a.said = ""
-	line := fmt.Sprintf(`{"parentUuid":%s,"uuid":%q,"timestamp":%q,"cwd":%q,"sessionId":%q,"version":"2.1.332",`+
-		`"type":%q,%s"message":{"role":%q,"model":"m-1","content":[%s]}}`+"\n",
-		parent, a.last, timestamp(), a.here, a.id, role, members, role, blocks)
+	line := fmt.Sprintf(`{"parentUuid":%s,"uuid":%q,"timestamp":%q,"cwd":%q,"sessionId":%q,"type":%q,%s`+
+		`"version":"2.1.332","message":{"role":%[6]q,"model":"m-1","content":[%[8]s]}}`+"\n",
+		parent, a.last, timestamp(), a.here, a.id, role, members, blocks)
 	check(s.t, appendFile(s.transcript(a), []byte(line)))
 }
 
@@ -189,8 +190,8 @@ func (s *storyRun) fork(a *storySession, parts []string) {
 	a.last = of.last
 	switch parts[1] {
 	case "move": // seen on 2.1.280 and 2.1.332, as the member of a job below
-		line := fmt.Sprintf(`{"type":"continued-in","sessionId":%q,"continuedInSessionId":%q}`+"\n", of.id, a.id)
-		check(s.t, appendFile(s.transcript(of), []byte(line)))
+		const form = `{"type":"continued-in","sessionId":%q,"continuedInSessionId":%q}` + "\n"
+		check(s.t, appendFile(s.transcript(of), fmt.Appendf(nil, form, of.id, a.id)))
 		a.job = s.jobOf(a, "")
 	case "background fork":
 		a.job = s.jobOf(a, of.id)
@@ -285,7 +286,9 @@ func (s *storyRun) hook(a *storySession, answer, event, members string) {
 	if a.job != "" { // below the service, which has started it with an environment of its own
 		env = append(env, "CCC_SUPERVISOR=", "CLAUDE_JOB_DIR="+a.job)
 	}
-	s.reviewed(a, answer, func() *storyCommand { return s.begin(a.here, input, env, "ccc", "supervisor-hook") })
+	s.reviewed(a, answer, func() *storyCommand {
+		return s.begin(a.here, input, env, "ccc", "supervisor-hook")
+	})
 }
 
 // reviewed runs a command of ccc's with a reviewer that answers so. It wants none to be asked if that is "",
@@ -471,14 +474,14 @@ func TestStoryFaults(t *testing.T) {
 	for text, want := range map[string]string{
 		strings.Repeat("\n", 40) + "$ :":                         "at most 40 lines",
 		"A prompt: do it":                                        "it wants nothing",
-		"A promt: do it\nstdout: none":                           `"A promt: do it": there is no such step`,
-		"A prompt: do it\nwhat it prints":                        `"what it prints": there is no such step`,
-		"A says: x\nstdout: none":                                `"stdout: none": the step before prints nothing`,
-		"$ true\nmessage: none":                                  `"message: none": the step before prints nothing`,
-		"A is plain\nA prompt: x\nstdout: none":                  `"stdout: none": the step before prints nothing`,
-		"$ true\nshown: none":                                    `"shown: none": the step before prints nothing`,
-		"A prompt: x\nstdout: ":                                  `"stdout: ": there is no such step`,
-		"$ echo a\nA promt: x":                                   `"A promt: x": there is no such step`,
+		"A promt: do it\nstdout: none":                           "there is no such step",
+		"A prompt: do it\nwhat it prints":                        "there is no such step",
+		"A says: x\nstdout: none":                                "the step before prints nothing",
+		"$ true\nmessage: none":                                  "the step before prints nothing",
+		"A is plain\nA prompt: x\nstdout: none":                  "the step before prints nothing",
+		"$ true\nshown: none":                                    "the step before prints nothing",
+		"A prompt: x\nstdout: ":                                  "there is no such step",
+		"$ echo a\nA promt: x":                                   "there is no such step",
 		"A: Esc":                                                 "no review of A is at work",
 		"A stops while s1 works":                                 "there is no such step",
 		"$ :\n\n-- a\ntext":                                      "it has no name between",

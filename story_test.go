@@ -23,7 +23,7 @@ type storyRun struct {
 	asked     int                 // how often a reviewer was called
 	logged    int                 // the length of the log when the last step had ended
 	printed   map[string][]string // what the last step printed, by what can be wanted of it
-	rewritten []string            // its lines as -update writes them: what was printed, where a wish is not met
+	rewritten []string            // its lines as -update writes them: an unmet wish is what was printed
 	protocol  []string            // its lines, and after each step what that printed
 	unmet     error               // the first wish that is not met
 	fault     error               // what is wrong with the story itself

@@ -18,8 +18,8 @@ import (
 	"unsafe"
 )
 
-// terminal starts argv, each word quoted for the shell, in the working directory. At the end of the test the tmux
-// server is killed, and the sandbox then proves that nothing is left of it.
+// terminal starts argv, each word quoted for the shell, in the working directory. At the end of the test the
+// tmux server is killed, and the sandbox then proves that nothing is left of it.
 func (box *sandbox) terminal(argv ...string) *terminal {
 	box.t.Helper()
 	tty := &terminal{box, filepath.Join(filepath.Dir(box.home), "tmux")}
@@ -35,15 +35,16 @@ func (box *sandbox) terminal(argv ...string) *terminal {
 	return tty
 }
 
-// close kills the tmux server. A claude that outlives its terminal is ended, and that is logged: it is Claude Code's
-// own fault (seen once in some hundred runs), while anything of ccc's that is left fails the test.
+// close kills the tmux server. A claude that outlives its terminal is ended, and that is logged: it is Claude
+// Code's own fault (seen once in some hundred runs), while anything of ccc's that is left fails the test.
 func (tty *terminal) close() {
 	panes := strings.Fields(tty.tmux("list-panes", "-a", "-F", "#{pane_pid}").stdout)
 	tty.tmux("kill-server")
 	claude := filepath.Join(filepath.Dir(tty.box.program()), "claude")
 	for _, left := range tty.box.quiet(10 * time.Second) {
 		fields := strings.Fields(left)
-		if pid, _ := strconv.Atoi(fields[0]); pid > 0 && fields[1] == claude && slices.Contains(panes, fields[0]) {
+		pid, _ := strconv.Atoi(fields[0])
+		if pid > 0 && fields[1] == claude && slices.Contains(panes, fields[0]) {
 			tty.box.t.Logf("outlives its terminal: %s", left)
 			check(tty.box.t, syscall.Kill(pid, syscall.SIGKILL))
 		}
@@ -67,14 +68,16 @@ func (tty *terminal) keys(names ...string) {
 // prompt submits text once the client is idle.
 func (tty *terminal) prompt(text string) {
 	tty.box.t.Helper()
-	tty.waitUntil("an idle client", 90*time.Second, func(screen string) bool { return !strings.Contains(screen, "esc to interrupt") })
+	isIdle := func(screen string) bool { return !strings.Contains(screen, "esc to interrupt") }
+	tty.waitUntil("an idle client", 90*time.Second, isIdle)
 	tty.enter(text)
-	// Where a menu has taken the place of the input line, the last line with its mark is the prompt as it was sent: another
-	// Enter would answer the menu.
+	// Where a menu has taken the place of the input line, the last line with its mark is the prompt as it was
+	// sent: another Enter would answer the menu.
 	isSent := func(screen string) bool {
 		return menuEntry().MatchString(screen) || !strings.HasPrefix(inputLine(screen), "❯ "+text)
 	}
-	for range 5 { // a client that is still starting drops an Enter, and a slow one takes a second for another prompt
+	// A client that is still starting drops an Enter, and a slow one takes a second for another prompt.
+	for range 5 {
 		if tty.shows(10*time.Second, isSent) {
 			return
 		}
@@ -85,13 +88,15 @@ func (tty *terminal) prompt(text string) {
 // menuEntry finds the marked entry of a menu.
 var menuEntry = lazyRegexp(`(?m)^[ \x{a0}│]+❯[ \x{a0}]\d\.`)
 
-// enter types text into the input line, and presses Enter once it stands there alone: in the same burst it would count as a
-// pasted newline. What a starting client has dropped, or what the line held before, is deleted and typed again.
+// enter types text into the input line, and presses Enter once it stands there alone: in the same burst it
+// would count as a pasted newline. What a starting client has dropped, or what the line held before, is
+// deleted and typed again.
 func (tty *terminal) enter(text string) {
 	tty.box.t.Helper()
 	for patience := 2 * time.Second; patience < 90*time.Second; patience *= 2 {
 		tty.keys("-l", "--", text)
-		if tty.shows(patience, func(screen string) bool { return strings.HasPrefix(inputLine(screen), "❯ "+text) }) {
+		isTyped := func(screen string) bool { return strings.HasPrefix(inputLine(screen), "❯ "+text) }
+		if tty.shows(patience, isTyped) {
 			tty.keys("Enter")
 			return
 		}
@@ -102,7 +107,8 @@ func (tty *terminal) enter(text string) {
 	tty.box.t.Fatalf("%q can't be typed:\n%s", text, tty.screen())
 }
 
-// inputLine returns the line of Claude Code's screen that takes the prompt, the last one that begins with its mark, or "".
+// inputLine returns the line of Claude Code's screen that takes the prompt, the last one that begins with its
+// mark, or "".
 func inputLine(screen string) string {
 	for _, line := range slices.Backward(strings.Split(screen, "\n")) {
 		if strings.HasPrefix(line, "❯") {
@@ -122,7 +128,8 @@ func (tty *terminal) screen() string {
 // lines, and fails the test when that takes longer than timeout.
 func (tty *terminal) waitFor(text string, timeout time.Duration) {
 	tty.box.t.Helper()
-	tty.waitUntil(text, timeout, func(screen string) bool { return strings.Contains(unspaced(screen), unspaced(text)) })
+	isThere := func(screen string) bool { return strings.Contains(unspaced(screen), unspaced(text)) }
+	tty.waitUntil(text, timeout, isThere)
 }
 
 // waitUntil is waitFor for what is more than a text.
@@ -133,8 +140,8 @@ func (tty *terminal) waitUntil(what string, timeout time.Duration, there func(sc
 	}
 }
 
-// shows waits until there finds what it looks for on the screen, and tells whether it did before timeout. A look costs 5 ms of a
-// processor, and eight tests on the real client wait beside each other.
+// shows waits until there finds what it looks for on the screen, and tells whether it did before timeout. A
+// look costs 5 ms of a processor, and eight tests on the real client wait beside each other.
 func (tty *terminal) shows(timeout time.Duration, there func(screen string) bool) bool {
 	for deadline := time.Now().Add(timeout); !there(tty.screen()); time.Sleep(200 * time.Millisecond) {
 		if time.Now().After(deadline) {
@@ -144,7 +151,8 @@ func (tty *terminal) shows(timeout time.Duration, there func(screen string) bool
 	return true
 }
 
-// choose takes what is marked in the menu that shows text. A menu that has just come drops an Enter, as a starting client does.
+// choose takes what is marked in the menu that shows text. A menu that has just come drops an Enter, as a
+// starting client does.
 func (tty *terminal) choose(text string) {
 	tty.box.t.Helper()
 	tty.waitFor(text, 90*time.Second)
@@ -173,7 +181,8 @@ func (tty *terminal) rewind(prompt string) {
 	time.Sleep(500 * time.Millisecond)
 	tty.keys("Enter")
 	tty.choose("Restore conversation")
-	tty.shows(5*time.Second, func(screen string) bool { return strings.HasPrefix(inputLine(screen), "❯ "+prompt) })
+	isBack := func(screen string) bool { return strings.HasPrefix(inputLine(screen), "❯ "+prompt) }
+	tty.shows(5*time.Second, isBack)
 }
 
 // openTerminal opens a pseudo-terminal, on Linux: the side of whoever types, and the other.
@@ -195,7 +204,8 @@ func openTerminal(t *testing.T, columns uint16) (master, terminal *os.File) {
 		tiocsptlck:         unsafe.Pointer(&lock),
 		syscall.TIOCSWINSZ: unsafe.Pointer(&size),
 	} {
-		if _, _, errno := syscall.Syscall(syscall.SYS_IOCTL, master.Fd(), request, uintptr(argument)); errno != 0 {
+		_, _, errno := syscall.Syscall(syscall.SYS_IOCTL, master.Fd(), request, uintptr(argument))
+		if errno != 0 {
 			t.Fatal(errno)
 		}
 	}
