@@ -319,19 +319,19 @@ func (c judgedChange) changeText() string {
 		parts = append(parts, say(changesByHand))
 	}
 	parts = append(parts, c.others...)
-	list := func(isOld bool) string {
-		var lines []string
-		for _, p := range c.paths[:min(listLimit, len(c.paths))] {
-			if p.isOld == isOld {
-				lines = append(lines, p.letter+" "+shownPath(p.name))
-			}
+	var own, old string // the old ones come last
+	for _, p := range c.paths[:min(listLimit, len(c.paths))] {
+		line := p.letter + " " + shownPath(p.name) + "\n"
+		if p.isOld {
+			old += line
+		} else {
+			own += line
 		}
-		return strings.Join(lines, "\n")
 	}
-	if own := list(false); own != "" {
+	if own != "" {
 		parts = append(parts, fenced("", own))
 	}
-	if old := list(true); old != "" {
+	if old != "" {
 		parts = append(parts, say(changesOld), fenced("", old))
 	}
 	if more := len(c.paths) - listLimit; more > 0 {

@@ -59,8 +59,8 @@ func isCheckIdle(top string) bool {
 	return checkMode(top) != "" && syscall.Access(filepath.Join(top, checkPath), mayEnter) != nil
 }
 
-// runCheck runs the check of the working tree at top in a copy, for at most so long, and returns the run as
-// ccc try records it, but not redacted. If it has an error, the check has neither passed nor failed.
+// runCheck runs the check of the working tree at top in a copy, for at most so long. It returns the run as
+// ccc try records it, but not redacted. If that has an error, the check has neither passed nor failed.
 func runCheck(ctx context.Context, top string, env []string, timeout time.Duration) step {
 	printed := &tail{limit: 1 << 16}
 	plan := &tryPlan{command: []string{filepath.Join(top, checkPath)}, dir: top, env: env}
@@ -93,7 +93,7 @@ func (r review) check() *step {
 // isByCheck reports whether the check sent the agent back, and no reviewer was asked.
 func (r review) isByCheck() bool { return r.Verdict == verdictBlock && r.Way == "" && r.check() != nil }
 
-// isRed reports whether the check failed when it ran last since the user's last prompt, and nobody has
+// isRed reports whether the check failed when it last ran after the user's last prompt, and nothing was
 // approved since.
 func (h *history) isRed() (isRed bool) {
 	for _, r := range h.sincePrompt() {

@@ -259,12 +259,10 @@ func (g gitRunner) isOnBranch(contents map[string]string, since time.Time) bool 
 
 // hasValue reports whether one of the paths has that content, other than being deleted.
 func hasValue(contents map[string]string, content string) bool {
+	isDeleted := strings.HasPrefix(content, "000000")
 	values := slices.Collect(maps.Values(contents))
-	return !isDeleted(content) && slices.Contains(values, content)
+	return !isDeleted && slices.Contains(values, content)
 }
-
-// isDeleted reports whether the content is that of a path which is not there any more.
-func isDeleted(content string) bool { return strings.HasPrefix(content, "000000") }
 
 // commitsBefore returns the newest commits from before that time: of those below head and below what is being
 // merged, and the tip that the branch had then. What a pull, a merge, a rebase or a checkout has brought is

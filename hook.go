@@ -71,35 +71,46 @@ func answerEvent(env environ, state string) (decision any, err error) {
 		return blocked(say(modeNotForAgent)), nil
 	}
 	h.place = d.state.place(d.here, event.Cwd, env)
+	h.noteEvent()
+	switch {
+	case event.AgentID != "":
+		return nil, nil
+	case isCommand:
+		answer, isTask := h.command(operand)
+		if isTask {
+			return h.recordPrompt(operand), nil
+		}
+		return blocked(answer), nil
+	}
+	return h.answer(), nil
+}
+
+// answer returns the decision for an event of a supervised session, nil for none.
+func (h *hook) answer() any {
+	on := h.event.occasion()
+	switch {
+	case h.event.HookEventName == eventPrompt:
+		return h.recordPrompt(string(h.event.Prompt))
+	case h.event.HookEventName == eventStart:
+		return h.introduce()
+	case on != nil:
+		return h.stop(on)
+	}
+	return nil
+}
+
+// noteEvent keeps the event, and notes it in the log.
+func (h *hook) noteEvent() {
 	// A closed stderr must not end the hook in the middle of a review.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	if err := h.session.dir.create(); err != nil {
 		fmt.Fprintln(os.Stderr, "ccc: writing to the state directory:", err)
 	}
-	h.log(hookSubcommand+" invoked", "event", event.HookEventName)
-	h.warn("keeping the event", keep(h.session.eventFile(), event.text))
-	if event.odd != "" {
-		h.warn("reading the hook event", errors.New("of another type than expected: "+event.odd))
+	h.log(hookSubcommand+" invoked", "event", h.event.HookEventName)
+	h.warn("keeping the event", keep(h.session.eventFile(), h.event.text))
+	if h.event.odd != "" {
+		h.warn("reading the hook event", errors.New("of another type than expected: "+h.event.odd))
 	}
-	switch on := event.occasion(); {
-	case event.AgentID != "":
-	case isCommand:
-		answer, isTask := h.command(operand)
-		if !isTask {
-			return blocked(answer), nil
-		}
-		return h.recordPrompt(operand), nil
-	case event.HookEventName == eventPrompt:
-		return h.recordPrompt(string(event.Prompt)), nil
-	case event.HookEventName == eventStart:
-		if mark := env.get(triedVariable); mark != "" && h.launched() {
-			h.warn("noting that the hooks run", os.WriteFile(mark, nil, 0o600))
-		}
-		return h.introduce(), nil
-	case on != nil:
-		return h.stop(on), nil
-	}
-	return nil, nil
 }
 
 // newHook returns the hook for an event in the project d.here, with its caller and the session's state.
@@ -298,8 +309,8 @@ func (h *hook) subject(on *occasion) subject {
 // feedbackLimit is in characters. Claude Code gives the agent a reason whole, and twice, so length costs.
 const feedbackLimit = 8000
 
-// cutFeedback shortens feedback to feedbackLimit and adds where it is whole. Where it can't be kept, it stays
-// whole.
+// cutFeedback shortens feedback to feedbackLimit and names the file that has all of it. If that can't be
+// written, the feedback stays whole.
 func (h *hook) cutFeedback(feedback string) string {
 	runes := []rune(feedback)
 	if len(runes) <= feedbackLimit {
@@ -320,6 +331,9 @@ var probePatience = 2 * time.Second
 // introduce shows the user, before the first prompt, that the session is supervised. Claude Code shows it at
 // once, and the model does not get it (2.1.280, 2.1.332). At source compact the session goes on.
 func (h *hook) introduce() any {
+	if mark := h.dirs.env.get(triedVariable); mark != "" && h.launched() {
+		h.warn("noting that the hooks run", os.WriteFile(mark, nil, 0o600))
+	}
 	isNew := slices.Contains([]string{"startup", "resume", "clear", "fork"}, h.event.Source)
 	if !h.dirs.inSession() || !isNew {
 		return nil

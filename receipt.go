@@ -22,10 +22,10 @@ func (r review) verdictName() string {
 // result is that word and its time: how long ago, or how long the review has run.
 func (r review) result() string {
 	word := oneLine(r.verdictName())
-	switch {
-	case r.Verdict != verdictReviewing:
+	if r.Verdict != verdictReviewing {
 		return say(resultAndTime, word, age(r.lastTime()))
-	case r.Iteration > 0:
+	}
+	if r.Iteration > 0 {
 		word += " " + r.reviewNumber()
 	}
 	return joined(word, age(r.Begun))
@@ -36,7 +36,7 @@ func verdictColour(v verdict) string {
 		verdictBlock: yellow, verdictAllow: green, verdictFailed: red, verdictLimit: red}[v]
 }
 
-// redacted returns the line, which is its own, with secrets redacted, for a view.
+// redacted returns the line with secrets redacted, for a view. It changes what the line points to.
 func (e entry) redacted() entry {
 	switch {
 	case e.Prompt != nil:
@@ -57,16 +57,9 @@ func (r review) redacted() review {
 		*quoted = redact(*quoted)
 	}
 	r.did.Runs = mapped(r.did.Runs, step.redacted)
-	r.did.Tools, r.did.Refused = mapped(r.did.Tools, redact), mapped(r.did.Refused, redact)
+	r.did.Tools = mapped(r.did.Tools, redact)
+	r.did.Refused = mapped(r.did.Refused, redact)
 	return r
-}
-
-// redacted returns the step with secrets redacted, for a view.
-func (s step) redacted() step {
-	for _, quoted := range []*string{&s.Tool, &s.Words, &s.Command, &s.Output, &s.Error} {
-		*quoted = redact(*quoted)
-	}
-	return s
 }
 
 // advice is what to do about a review that failed.
@@ -170,10 +163,11 @@ func (r review) reviewPrice() string {
 }
 
 // reviewSpending is the price with the tokens, and what made these cheap.
-func (r review) reviewSpending() (spent string) {
-	if spent = r.reviewPrice(); r.Tokens != nil && *r.Tokens != (tokens{}) {
-		read, wrote := grouped(r.Tokens.CacheRead), grouped(r.Tokens.Output)
-		spent = joined(spent, say(tokensUsed, grouped(r.Tokens.freshInput()), read, wrote))
+func (r review) reviewSpending() string {
+	spent := r.reviewPrice()
+	if t := r.Tokens; t != nil && *t != (tokens{}) {
+		used := say(tokensUsed, grouped(t.freshInput()), grouped(t.CacheRead), grouped(t.Output))
+		spent = joined(spent, used)
 	}
 	switch {
 	case r.CacheMissed:
@@ -187,7 +181,7 @@ func (r review) reviewSpending() (spent string) {
 // isAnswered reports whether a reviewer answered.
 func (r review) isAnswered() bool { return r.Verdict == verdictAllow || r.Verdict == verdictBlock }
 
-// verdictBasis is what a verdict rests on where nothing was run in a copy, "" where there is none.
+// verdictBasis is what a verdict rests on if nothing was run in a copy, else "".
 func (r review) verdictBasis() string {
 	hasCommand := slices.ContainsFunc(r.did.Tools, isCommand)
 	isReading := func(call string) bool {
@@ -216,8 +210,8 @@ func (r review) verdictBasis() string {
 	return say(receiptNothing)
 }
 
-// receipt is the review in a line. Of the runs it shows the last that failed, then the last of the others, in
-// the order in which they ran.
+// receipt is the review in a line. Of the runs it shows the last that failed, then the last of the others,
+// in the order in which they ran.
 func (r review) receipt() string {
 	const most = 3
 	chosen := map[int]bool{}
@@ -235,7 +229,7 @@ func (r review) receipt() string {
 	parts := []string{say(titleAndWord, r.reviewTitle(), word), r.reviewPrice()}
 	for i, run := range r.did.Runs {
 		if chosen[i] {
-			parts = append(parts, clip(unbroken(mainLine(run.Command)), 60)+" → "+run.runResult())
+			parts = append(parts, clip(unbroken(run.Command), 60)+" → "+run.runResult())
 		}
 	}
 	if more := len(r.did.Runs) - len(chosen); more > 0 {
@@ -262,8 +256,8 @@ func (r review) withoutChange() string {
 	return say(receiptUnseen, r.Seen.Unseen)
 }
 
-// printed is what the run printed, as a terminal shows it at the end: of a line that a carriage return has
-// begun anew, such as a progress bar, the last state.
+// printed is what the run printed, as a terminal shows it at the end. A carriage return begins a line anew,
+// as of a progress bar: its last state counts.
 func (s step) printed() string {
 	lines := strings.Split(s.Output, "\n")
 	for i, line := range lines {
@@ -318,34 +312,6 @@ func (s step) runResult() string {
 		return say(exitedWith, s.runExitCode())
 	}
 	return clip(unbroken(printed[strings.LastIndex(printed, "\n")+1:]), 60)
-}
-
-var (
-	// hereDocument finds the word that ends a here-document.
-	hereDocument = lazyRegexp(`<<-?\s*["'\\]?([A-Za-z_][A-Za-z0-9_]*)`)
-	// shellKeyword finds a line of a script that is no command by itself.
-	shellKeyword = lazyRegexp(`^(done|fi|esac|else|then|do|in|\{|\}|\(|\)|;;)?\s*([;&|<>2].*)?$`)
-)
-
-// mainLine returns the line of a script that matters: the last that is a command.
-func mainLine(script string) (last string) {
-	until := ""
-	for line := range strings.SplitSeq(script, "\n") {
-		trimmed := strings.TrimSpace(line)
-		if until != "" {
-			if trimmed == until {
-				until = ""
-			}
-			continue
-		}
-		if !strings.HasPrefix(trimmed, "#") && !shellKeyword().MatchString(trimmed) {
-			last = trimmed
-		}
-		if match := hereDocument().FindStringSubmatch(line); match != nil {
-			until = match[1]
-		}
-	}
-	return cmp.Or(last, script)
 }
 
 // withoutVerdict is what became of an answer without a verdict, "" for one with a verdict.

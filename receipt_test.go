@@ -130,7 +130,7 @@ func TestReceipt(t *testing.T) {
 		{verdictAllow, ran("1>a>", "2>b>", "3>c>", "4>d>", "0>e>fine"),
 			"b → exit 2 · c → exit 3 · d → exit 4 · 2 more runs"},
 		{verdictBlock, ran("0>a>", "1>b ||\n  c>no", "0>d>", "0>e>one\nt  wo\n"),
-			"c → exit 1 · d → exit 0 · e → t  wo · 1 more run"},
+			"b || ⏎   c → exit 1 · d → exit 0 · e → t  wo · 1 more run"},
 		{verdictAllow, ran("0>a>1", "0>b>2", "0>c>3"), "a → 1 · b → 2 · c → 3"},
 		{verdictAllow, ran("0>" + c60 + ">" + o60), c60 + " → " + o60},
 		{verdictAllow, ran("0>" + c60 + "c>" + o60 + "o"), c60[1:] + "… → " + o60[1:] + "…"},
@@ -146,17 +146,4 @@ func TestReceipt(t *testing.T) {
 	r := review{Event: eventStop, outcome: outcome{Verdict: verdictAllow}}
 	r.did.Runs = []step{{Command: "make"}}
 	expectIs(t, "a run alone", r.receipt(), "Review: approved · make → exit 0")
-	for script, want := range map[string]string{
-		"dir=$(mktemp -d)\ncat > \"$dir/p\" <<\"EOF\"\nprint(1)\nEOF\npython3 \"$dir/p\"": "python3 \"$dir/p\"",
-		"for i in 1 2; do\n  ./run $i\ndone":                                              "./run $i",
-		"if go test ./...; then\n  echo fine\nfi\n\n# the end":                            "echo fine",
-		"python3 - <<'X'\nimport json\nprint(json)\nX":                                    "python3 - <<'X'",
-		"cd sub && {\n  make\n} 2>&1":                                                     "make",
-		"cat <<-END | sort\n\tb\n\ta\n\tEND":                                              "cat <<-END | sort",
-		"cat <<A\nx <<B\nA\nmake <<C\nthis\nC\n":                                          "make <<C",
-		"cat <<A\nx <<B\nA\nmake":                                                         "make",
-		"":                                                                                "", "done": "done",
-	} {
-		expectIs(t, script, mainLine(script), want)
-	}
 }

@@ -230,7 +230,8 @@ func (p place) takeChange(ctx context.Context, s sessionFiles, transcript string
 	c.leftOut = o.leftOut
 	c.check = o.editedCheck(c.from, o.seen.begin)
 	if err != nil { // nobody has seen what could not be compared
-		c.Tree, c.Unseen = "", oneLine(err.Error())
+		c.Tree = ""
+		c.Unseen = oneLine(err.Error())
 	}
 	return c
 }

@@ -18,7 +18,7 @@ func reviewNow(c *invocation, d dirs) error {
 		return withHint(errors.New("review: it is for the user, not for the agent"),
 			"the user can call this in a terminal of their own")
 	}
-	r := newReview(eventReview) // what is said from here on is none of it
+	r := newReview(eventReview) // requests from here on are not judged
 	stored, talk, err := storedSessionOf(strings.Join(c.operands, ""), d)
 	if err != nil {
 		return failure{code: 2, err: fmt.Errorf("review: %w", err)}
@@ -32,7 +32,8 @@ func reviewNow(c *invocation, d dirs) error {
 	}
 	of := s.subjectByHand(talk, d.here)
 	r.Seen.tree = s.place.tree
-	what, short := clip(oneLine(of.newest().words), 100), shortID(stored.id)
+	what := clip(oneLine(of.newest().words), 100)
+	short := shortID(stored.id)
 	tree := printable(pathFrom("", s.place.root))
 	s.print(say(reviewingByHand, short, clock(stored.written), tree, what, short))
 	if of.isWorking {
@@ -68,8 +69,8 @@ func superviseStored(stored storedSession, d dirs) (s *supervision, err error) {
 	return s, d.state.create()
 }
 
-// subjectByHand returns what is judged where the user calls ccc review in the directory here: of the working
-// tree there, if it is one of the session's repository, else of the one that the agent was in last.
+// subjectByHand returns what is judged if the user calls ccc review in the directory here. The working tree
+// is the one there, if it is of the session's repository, else the one that the agent was in last.
 func (s *supervision) subjectByHand(talk conversation, here string) subject {
 	if t := treeOf(here); t.Repository == "" || t.Repository != treeOf(s.dirs.here).Repository {
 		here = talk.cwd
@@ -87,7 +88,7 @@ func (s *supervision) printReview(ended review, asJSON bool) error {
 		out.Write(append(encodeJSON(reviewOfSession{s.session.id, s.place.project, ended, ended.did}), '\n'))
 		return out.Flush()
 	}
-	if out.terminal && ended.Verdict == verdictCancelled { // behind ^C
+	if out.terminal && ended.Verdict == verdictCancelled { // after ^C
 		fmt.Fprintln(out)
 	}
 	out.tag = verdictColour(ended.Verdict)
@@ -98,8 +99,8 @@ func (s *supervision) printReview(ended review, asJSON bool) error {
 	return out.Flush()
 }
 
-// codeOf returns the exit code of the review as a failure, nil for 0: an approval of the files as they are
-// now. Of files that have changed meanwhile it prints which.
+// codeOf returns the exit code of the review as a failure. nil is 0: an approval of the files as they are
+// now. If files have changed meanwhile, it prints which.
 func (s *supervision) codeOf(ended review) error {
 	switch ended.Verdict {
 	case verdictCancelled:
@@ -131,8 +132,8 @@ func (s *supervision) codeOf(ended review) error {
 	return failure{code: 3}
 }
 
-// A reviewOfSession is what ccc review --json prints: the members of a review at its end, as in the timeline,
-// of its steps those of steps, and whose it is. Secrets are redacted.
+// A reviewOfSession is what ccc review --json prints: the members of a review at its end, as in the
+// timeline, those of its steps, and whose it is. Secrets are redacted.
 type reviewOfSession struct {
 	Session string `json:"session_id"` // Claude Code's id
 	Project string `json:"project"`    // the directory in which the session was started
@@ -141,8 +142,8 @@ type reviewOfSession struct {
 }
 
 // providerByHand returns the provider that ccc review asks: the flag's, else the reviewer's own, else the
-// session's as ccc has recorded it; "" or noProvider is none. model answered last in the session: one that is
-// not of Anthropic's was asked elsewhere, which nothing may be left to tell.
+// session's as ccc has recorded it; "" or noProvider is none. model answered last in the session. One that
+// is not Anthropic's was asked elsewhere, and if nothing tells where, that is an error.
 func (s *supervision) providerByHand(flag, model string) (name string, err error) {
 	name = cmp.Or(flag, s.config.Supervisor.Provider, s.state.Provider)
 	switch {

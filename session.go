@@ -195,7 +195,8 @@ func (d dirs) callerNow(claims bool) (c caller, err error) {
 	if pid > 0 {
 		client, err = d.state.claim(token, process, pid)
 	}
-	if c.isOthers = client != pid; c.isOthers {
+	c.isOthers = client != pid
+	if c.isOthers {
 		c.isHelper = !isGone(client) && strings.HasPrefix(d.env.get(entrypointVariable), "sdk-")
 	} else {
 		c.launched = time.UnixMilli(launched).UTC()

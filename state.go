@@ -1,7 +1,7 @@
 package main
 
-// The state directory: its files, the log, what is removed after a time; where a session is at work; the lock
-// of a review that runs.
+// The state directory: its files, the log, and what is removed after a time. Where a session is at work.
+// The lock of a review that runs.
 
 import (
 	"cmp"
@@ -32,7 +32,7 @@ func (d stateDir) file(name string) string { return filepath.Join(string(d), nam
 func (d stateDir) logFile() string         { return d.file("hook-invocation.log") }
 func (d stateDir) lockFile() string        { return d.file("state.lock") }
 
-// trialDir is the directory in which hooks are tried, and trialFile the path of what belongs to a trial.
+// trialDir is the directory in which hooks are tried, and trialFile the path of a file of a trial.
 func (d stateDir) trialDir() string             { return d.file("trial") }
 func (d stateDir) trialFile(name string) string { return d.file("trial-" + name) }
 
@@ -58,7 +58,7 @@ func (s sessionFiles) timelineFile() string      { return s.file("-events.jsonl"
 func (s sessionFiles) requestFile() string       { return s.file("-request.md") }
 func (s sessionFiles) eventFile() string         { return s.file(eventSuffix) }
 
-// eventSuffix ends the name of a file that is no state, though it ends like one.
+// eventSuffix ends the name of a file that is no state, though it ends in .json, too.
 const eventSuffix = "-event.json"
 
 // runningFile is the path of the file whose lock a review holds while it runs.
@@ -74,12 +74,12 @@ type place struct {
 	root    string // where a reviewer runs: the project, or another working tree of its repository with cwd
 	dir     stateDir
 	env     []string        // of its git
-	key     string          // the names of its files have it
+	key     string          // of this tree, in the names of its files
 	ctx     context.Context // how long git may run there for one event: see within
 }
 
-// place returns the place of a session of the project whose agent is in cwd. A linked worktree that was made
-// anew is another.
+// place returns the place of a session of the project whose agent is in cwd. A linked worktree that was
+// removed and made anew is another place.
 func (d stateDir) place(project, cwd string, env []string) place {
 	p := place{project: project, cwd: cwd, root: workingTree(project, cwd), dir: d, env: env}
 	p.tree = treeOf(p.root)
@@ -94,8 +94,8 @@ func (d stateDir) place(project, cwd string, env []string) place {
 // How long git may take: for a review or ccc verdict, and at a prompt, for which the user waits.
 var reviewLookPatience, promptLookPatience = 5 * time.Second, time.Second
 
-// within returns the place for an event, in which all of git may take as long as patience. end must be
-// called.
+// within returns the place for an event in which git may take as long as patience, all its calls together.
+// end must be called.
 func (p place) within(ctx context.Context, patience time.Duration) (bounded place, end func()) {
 	p.ctx, end = context.WithTimeoutCause(ctx, patience, errors.New(say(gitTooSlow, patience)))
 	return p, end
@@ -122,7 +122,7 @@ func (p place) sweepObjects() {
 	}
 }
 
-// outputLimit, in bytes, is from where on a reviewers' output file is put aside.
+// outputLimit, in bytes, is the size from which on a reviewers' output file is put aside.
 const outputLimit = 20 << 20
 
 // openOutput opens the reviewers' output file at path for appending. A file over outputLimit is put aside
@@ -136,15 +136,15 @@ func openOutput(path string) (*os.File, error) {
 	return openAppend(path)
 }
 
-// ownFiles are the patterns of ccc's files: of a session, of none, of a working tree, and what was left of a
-// replacement.
+// ownFiles are the patterns of ccc's files: those of a session, others, those of a working tree, and what a
+// replacement of a file has left.
 var ownFiles = []string{"supervisor-[A-Za-z0-9]*.json", "supervisor-*.json.bad", "supervisor-*.jsonl",
 	"supervisor-*.jsonl.1", "supervisor-*-feedback.txt", "supervisor-*-request.md",
 	"hook-invocation.log*", "state.lock", "trial",
 	"trial-*", "launch-*", "running-*", "tree-*", ".*-*.ccc-tmp"}
 
-// validSession reports whether id may become part of a file name and an argument:
-// [A-Za-z0-9][A-Za-z0-9._-]{0,127}. A regexp would double the time of an unsupervised hook.
+// validSession reports whether id may become part of a file name and an argument, as
+// [A-Za-z0-9][A-Za-z0-9._-]{0,127} does. A regexp would double the time of an unsupervised hook.
 func validSession(id string) bool {
 	return id != "" && len(id) <= 128 && strings.Trim(id[:1], letters+digits) == "" &&
 		strings.Trim(id, letters+digits+"._-") == ""
@@ -195,16 +195,16 @@ func (d stateDir) log(what string, pairs ...any) error {
 func now() time.Time { return time.Now().UTC().Truncate(time.Millisecond) }
 
 const (
-	// retention is how long files stay that nothing is written to.
+	// retention is how long a file stays that nobody writes to.
 	retention = 30 * 24 * time.Hour
 	// logLimit, in bytes, keeps hook-invocation.log readable; one older file stays beside it.
 	logLimit = 5 << 20
-	// objectsLimit, in bytes, is how much of a working tree is kept; where there is more, it goes.
+	// objectsLimit, in bytes, is how much of a working tree is kept. If there is more, all of it goes.
 	objectsLimit = 500 << 20
 )
 
-// sweep removes what nobody has written to for longer than retention, at a launch: what is of a working tree
-// with its record, and its objects, too, where they are over objectsLimit. A log over logLimit is renamed.
+// sweep removes what nobody has written to for longer than retention. The files of a working tree go with its
+// record, and its objects also if they are over objectsLimit. A log over logLimit is renamed.
 func (d stateDir) sweep() error {
 	unlock, err := lockFile(d.lockFile())
 	if err != nil {
@@ -213,10 +213,10 @@ func (d stateDir) sweep() error {
 	if info, statErr := os.Stat(d.logFile()); statErr == nil && info.Size() > logLimit {
 		err = os.Rename(d.logFile(), d.logFile()+".1")
 	}
-	unlock() // what is old nobody writes
+	unlock() // nobody writes to what is old
 	paths, _, listErr := d.owned()
 	err = errors.Join(err, listErr)
-	for _, path := range slices.Backward(paths) { // a record behind what goes with it
+	for _, path := range slices.Backward(paths) { // a record after what goes with it
 		info, statErr := os.Stat(path)
 		record, recordErr := os.Stat(strings.TrimSuffix(path, filepath.Ext(path)) + ".json")
 		if recordErr == nil && strings.HasPrefix(filepath.Base(path), "tree-") {
@@ -230,8 +230,8 @@ func (d stateDir) sweep() error {
 	return err
 }
 
-// sweepDaily sweeps once a day: to count what a large store has takes 0.4 s. The lock is dated by the last
-// sweep.
+// sweepDaily sweeps once a day, at a launch: to measure a large store takes 0.4 s. The time of the lock's
+// file is that of the last sweep.
 func (d stateDir) sweepDaily() error {
 	const day = 24 * time.Hour
 	if swept, err := os.Stat(d.lockFile()); err == nil && time.Since(swept.ModTime()).Abs() < day {
@@ -290,8 +290,8 @@ func (d stateDir) purge() (removed, others int, err error) {
 	return len(paths), others, err
 }
 
-// hold locks the file of a review until it is released, or this process ends, however: no child inherits what
-// Go opens. The file has in it on which device it lies.
+// hold locks the file of a review until it is released, or until this process ends, in whichever way: no
+// child inherits what Go opens. The file names the device on which it lies.
 func (s sessionFiles) hold(review string) (release func(), err error) {
 	file, err := os.OpenFile(s.runningFile(review), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
@@ -305,8 +305,8 @@ func (s sessionFiles) hold(review string) (release func(), err error) {
 	return release, errors.Join(err, syscall.Flock(int(file.Fd()), syscall.LOCK_EX))
 }
 
-// isHeld reports whether a review without an end runs: it holds the lock of its file. Where locks can't tell,
-// as in a copy, where the file is another, or on a network drive without locks, the time over decides.
+// isHeld reports whether a review without an end runs: then it holds the lock of its file. If locks can't
+// tell, the time over decides: in a copy the file is another, and a network drive may have no locks.
 func (s sessionFiles) isHeld(review string, over time.Time) bool {
 	file, err := os.Open(s.runningFile(review))
 	if errors.Is(err, fs.ErrNotExist) {

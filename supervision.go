@@ -33,8 +33,11 @@ type supervision struct {
 }
 
 // mode returns the mode of the session, as its state was read last, and by what waits in the queue.
-func (s *supervision) mode() mode {
-	return modeOf(s.queue.switched(s.state), s.caller, s.config.Supervisor.Observe)
+func (s *supervision) mode() mode { return s.modeBy(s.state) }
+
+// modeBy is mode by that state.
+func (s *supervision) modeBy(state sessionState) mode {
+	return modeOf(s.queue.switched(state), s.caller, s.config.Supervisor.Observe)
 }
 
 // changeState changes the state of a hook's session.
@@ -80,7 +83,7 @@ func (s *supervision) listening(ctx context.Context) error {
 	switch {
 	case errors.Is(context.Cause(ctx), errUserEnded), s.caller.pid > 0 && isGone(s.caller.pid):
 		return errUserEnded
-	case modeOf(s.queue.switched(state), s.caller, false) == modeOff:
+	case s.modeBy(state) == modeOff:
 		return errSwitchedOff
 	}
 	return nil

@@ -61,7 +61,7 @@ type review struct {
 	Limit       int       `json:"max_iterations,omitempty"` // how many it has; not by hand or observed
 	Begun       time.Time `json:"begun,omitzero"`           // when it began
 	Observed    bool      `json:"observed,omitempty"`       // the agent stops, whatever the verdict
-	Deadline    time.Time `json:"deadline,omitzero"`        // of its time: decides where locks can't tell
+	Deadline    time.Time `json:"deadline,omitzero"`        // of its time: decides if locks can't tell
 	Request     string    `json:"request,omitempty"`        // the newest that the reviewer gets, cut
 	LastMessage string    `json:"last_message,omitempty"`   // the agent's, cut
 	Question    string    `json:"question,omitempty"`       // a line for each, and "- " for an option
@@ -196,6 +196,14 @@ type step struct {
 	Error    string `json:"error,omitempty"`     // why it did not take place, or was ended by ccc
 
 	DurationSeconds float64 `json:"duration_seconds,omitempty"` // how long it took
+}
+
+// redacted returns the step with secrets redacted.
+func (s step) redacted() step {
+	for _, quoted := range []*string{&s.Tool, &s.Words, &s.Command, &s.Output, &s.Error} {
+		*quoted = redact(*quoted)
+	}
+	return s
 }
 
 // The kinds of steps.

@@ -1,9 +1,8 @@
 package main
 
 // ccc try runs a command in a throw-away copy of the machine. The command may write to the project, to HOME
-// and to the temporary directories; it alone sees what it wrote, and it reaches nobody outside.
-//
-// Scratch directories on disk, for copies: one that nobody has locked is swept.
+// and to the temporary directories. It alone sees what it wrote, and it reaches nobody outside. What it
+// writes lies in a scratch directory on disk; one that nobody has locked is swept.
 
 import (
 	"cmp"
@@ -40,7 +39,7 @@ const (
 	tryHomeReadOnly = 10 // of a probe: the copy holds, and nothing can be written directly in HOME
 )
 
-// try is ccc try. The error has the command's exit code, where that is not 0.
+// try is ccc try. The error has the command's exit code, if that is not 0.
 func try(c *invocation) error {
 	d, err := findDirs(c.env, "")
 	if err != nil {
@@ -56,14 +55,14 @@ func try(c *invocation) error {
 			return usageError(trySubcommand, expected, text)
 		}
 	}
-	command, line := c.operands, ""
-	switch len(command) {
-	case 0:
+	command := c.operands
+	if len(command) == 0 {
 		return usageError(trySubcommand, "no command")
-	case 1:
-		command, line = []string{"/bin/sh", "-c", "--", command[0]}, command[0]
-	default:
-		_, line, _ = strings.Cut(commandLine(command), " ") // without the ccc
+	}
+	_, line, _ := strings.Cut(commandLine(command), " ") // without the ccc
+	if len(command) == 1 {
+		line = command[0]
+		command = []string{"/bin/sh", "-c", "--", line}
 	}
 	start := time.Now()
 	printed := &tail{limit: 1 << 16} // a secret may begin before the 2,000 bytes that are recorded
@@ -103,15 +102,16 @@ func try(c *invocation) error {
 	return ended
 }
 
-// recordRun appends a run to the timeline of the review that it belongs to, if there is one. A call that was
-// wrong is one, too: with exit code 2 and that error.
+// recordRun appends a run to the timeline of the review that it belongs to, if there is one. A wrong call
+// of ccc try counts as a run with exit code 2 and that error.
 func recordRun(ran step, env environ) {
 	session, review := filepath.Split(env.get(tryVariable))
 	if review == "" {
 		return
 	}
-	ran.Review, ran.Command, ran.Error = review, redact(ran.Command), redact(ran.Error)
-	ran.Output = outputKept(redact(ran.Output))
+	ran = ran.redacted()
+	ran.Review = review
+	ran.Output = outputKept(ran.Output)
 	dir, id := filepath.Split(filepath.Clean(session))
 	if err := stateDir(dir).session(id).append(entry{Step: &ran}); err != nil {
 		fmt.Fprintln(os.Stderr, "ccc: try: recording the run:", printable(redact(err.Error())))
@@ -157,7 +157,8 @@ func (plan *tryPlan) connect(printed io.Writer) error {
 		}
 		return io.MultiWriter(file, printed)
 	}
-	plan.stdout, plan.stderr = output(os.Stdout), output(os.Stderr)
+	plan.stdout = output(os.Stdout)
+	plan.stderr = output(os.Stderr)
 	if plan.stdout == io.Writer(os.Stdout) {
 		fmt.Fprint(printed, say(shownOnTerminal))
 	}
@@ -259,9 +260,9 @@ func (plan *tryPlan) run(ctx context.Context, timeout time.Duration) (code int, 
 // tryProbe is probeCopy, which tests of something else leave out.
 var tryProbe = probeCopy
 
-// probeCopy makes a copy in dir, as a reviewer with env does, and tries to break out of it. The error is why
-// no copy can be made or trusted here, with a hint where there is one. readOnlyHome reports whether nothing
-// can be written directly in HOME; foreign is as in a tryPlan.
+// probeCopy makes a copy in dir, as a reviewer with env does, and tries to break out of it. The error is
+// why no copy can be made or trusted here, with a hint if there is one. readOnlyHome reports whether
+// nothing can be written directly in HOME; foreign is as in a tryPlan.
 func probeCopy(ctx context.Context, dir string, env []string) (readOnlyHome bool, foreign string, err error) {
 	listener, err := onLoopback(0, syscall.Bind)
 	defer syscall.Close(listener)
@@ -395,7 +396,7 @@ func scratchParent() string {
 	return path
 }
 
-// newScratch makes a scratch directory and locks it until lock is closed. Where it can't, path is "" and lock
+// newScratch makes a scratch directory and locks it until lock is closed. If it can't, path is "" and lock
 // nil.
 func newScratch() (path string, lock *os.File) {
 	// Another process may sweep what is not locked yet, and remove the parent with its last directory.
@@ -426,7 +427,7 @@ func lockScratch(path string) *os.File {
 // sweepScratch removes the scratch directories that nobody has locked, and the parent with the last of them.
 func sweepScratch() {
 	parent := scratchParent()
-	entries, _ := os.ReadDir(parent) // none where parent is ""
+	entries, _ := os.ReadDir(parent) // none if parent is ""
 	for _, entry := range entries {
 		if lock := lockScratch(filepath.Join(parent, entry.Name())); lock != nil {
 			removeTree(lock.Name())
@@ -436,7 +437,7 @@ func sweepScratch() {
 	_ = os.Remove(parent)
 }
 
-// removeTree removes dir, also where its permissions let nobody enter a directory.
+// removeTree removes dir, with the directories that nobody may enter.
 func removeTree(dir string) {
 	_ = filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
 		if err == nil && entry.IsDir() {

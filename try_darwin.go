@@ -37,7 +37,9 @@ func (plan *tryPlan) start(scratch string) (*tryCopy, error) {
 	if scratch == "" {
 		return nil, errors.New("no directory for it in /var/tmp")
 	}
-	home, temp, clone := scratch+"/home", scratch+"/tmp", scratch+"/project"
+	home := scratch + "/home"
+	temp := scratch + "/tmp"
+	clone := scratch + "/project"
 	if err := errors.Join(os.Mkdir(home, 0o700), os.Mkdir(temp, 0o700)); err != nil {
 		return nil, err
 	}
@@ -46,7 +48,9 @@ func (plan *tryPlan) start(scratch string) (*tryCopy, error) {
 	}
 	sandbox := []string{"-p", seatbelt, "-D", "SCRATCH=" + scratch}
 	cmd := exec.Command("/usr/bin/sandbox-exec", append(sandbox, plan.command...)...)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = plan.stdin, plan.stdout, plan.stderr
+	cmd.Stdin = plan.stdin
+	cmd.Stdout = plan.stdout
+	cmd.Stderr = plan.stderr
 	cmd.Dir = clone + strings.TrimPrefix(resolved(plan.dir), plan.project)
 	cmd.Env = setEnv(setEnv(plan.env, "HOME", home), "TMPDIR", temp)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // a process group of its own, and no terminal

@@ -1,7 +1,8 @@
 package main
 
 // The file system of a copy: the host's, bound as it is and read-only, with an overlay over each place to
-// write to and over /run, and a /dev and /proc of its own. Behind an overlay a socket has no listener.
+// write to and over /run, and a /dev and /proc of its own. A socket that is seen through an overlay has no
+// listener.
 
 import (
 	"errors"
@@ -24,7 +25,7 @@ const (
 	openMount   = syscall.MS_NOSUID | syscall.MS_NODEV
 	closedMount = openMount | syscall.MS_RDONLY
 
-	// mountedInProject is in the error where a mount in the project keeps a copy from being made.
+	// mountedInProject is in the error if a mount in the project keeps a copy from being made.
 	mountedInProject = "is mounted in the project"
 )
 
@@ -86,8 +87,8 @@ func (b *copyBuilder) show(path string) error {
 	case "/run":
 		return b.cover(path, closedMount)
 	}
-	// A change of mode that changes nothing succeeds where the overlay over a directory above does. It fails
-	// behind directories of other owners, which the kernel does not copy for an ordinary user.
+	// A change of mode that changes nothing succeeds if the overlay over a directory above does the work.
+	// It fails below directories of other owners, which the kernel does not copy for an ordinary user.
 	info, err := os.Stat(copyRoot + path)
 	if err == nil && os.Chmod(copyRoot+path, info.Mode()) == nil {
 		return nil
@@ -95,9 +96,10 @@ func (b *copyBuilder) show(path string) error {
 	return b.cover(path, openMount)
 }
 
-// cover lays an overlay with these attributes over the directory at path, and binds what is mounted below it
-// in again, read-only. Where a user namespace can lay none, because of mounts below it, each directory in it
-// without a mount gets one, and the files directly in it stay read-only. That is not enough for a project.
+// cover lays an overlay with these attributes over the directory at path, and binds what is mounted below
+// it in again, read-only. If a user namespace can lay none, because of mounts below it, each directory in
+// it without a mount gets one, and the files directly in it stay read-only. That is not enough for a
+// project.
 func (b *copyBuilder) cover(path string, attributes uintptr) error {
 	var below []string
 	for _, m := range b.mounts {
@@ -137,7 +139,7 @@ func (b *copyBuilder) cover(path string, attributes uintptr) error {
 	return nil
 }
 
-// overlay lays an overlay over the directory at path. What is written to it goes to disk, or to memory where
+// overlay lays an overlay over the directory at path. What is written to it goes to disk, or to memory if
 // the disk can't carry the upper layer of an overlay, as in containers.
 func (b *copyBuilder) overlay(path string, attributes uintptr) error {
 	// The options name the lower directory by a dot: its own name may hold what separates options.

@@ -40,7 +40,8 @@ func (plan *tryPlan) start(scratch string) (*tryCopy, error) {
 	if err != nil {
 		return nil, os.NewSyscallError("socketpair", err)
 	}
-	ours, theirs := os.NewFile(uintptr(ends[0]), "process 1"), os.NewFile(uintptr(ends[1]), "ccc")
+	ours := os.NewFile(uintptr(ends[0]), "process 1")
+	theirs := os.NewFile(uintptr(ends[1]), "ccc")
 	defer theirs.Close()
 	args := slices.Concat([]string{"ccc", tryInsideSubcommand, scratch, plan.dir, plan.project}, plan.places,
 		[]string{"--"}, plan.command)
@@ -71,9 +72,8 @@ func (plan *tryPlan) start(scratch string) (*tryCopy, error) {
 	}, nil
 }
 
-// foreignIn names a file or directory at the top of the project that an ordinary user may change, but not in
-// a copy: the user namespace lacks its group, so the kernel does not copy it (EOVERFLOW). "" where there is
-// none.
+// foreignIn names a file or directory at the top of the project that an ordinary user may change, but not
+// in a copy: the user namespace lacks its group, so the kernel does not copy it (EOVERFLOW). "" is none.
 func foreignIn(project string) string {
 	entries, _ := os.ReadDir(project)
 	for _, entry := range entries {
@@ -91,7 +91,7 @@ func foreignIn(project string) string {
 // loopback; 18: to change root; 21: to mount.
 var buildingCapabilities = []uintptr{0, 1, 2, 3, 4, 12, 18, 21}
 
-// newNamespaces returns the attributes of process 1. Root does without a user namespace where it may: in one
+// newNamespaces returns the attributes of process 1. Root does without a user namespace if it may: in one
 // the kernel lays no overlay over a directory with mounts of the host's below it.
 func newNamespaces() *syscall.SysProcAttr {
 	attributes := &syscall.SysProcAttr{
@@ -140,7 +140,7 @@ func ownIDs(path string, id int) (ids []syscall.SysProcIDMap) {
 // withCopyHint returns err with copyHint.
 func withCopyHint(err error) error { return withHint(err, copyHint(err, os.ReadFile)) }
 
-// copyHint returns what to do about err, which keeps a copy from being made, or "" where that is not known.
+// copyHint returns what to do about err, which keeps a copy from being made, or "" if that is not known.
 // The causes that are most certain come first. read reads a file of this machine.
 func copyHint(err error, read func(path string) ([]byte, error)) string {
 	says := func(what string) bool { return strings.Contains(err.Error(), what) }

@@ -27,7 +27,7 @@ type resultLine struct {
 	fault     error
 	costs     struct {
 		Usage     tokens              `json:"usage"` // of this turn alone
-		SinceLast map[string]struct { // missing where claude prints the whole session's cost alone
+		SinceLast map[string]struct { // missing if claude prints the whole session's cost alone
 			CostUSD float64 `json:"costUSD"`
 			Basis   string  `json:"costBasis"` // "unknown" of a model that Claude Code does not know
 		} `json:"model_usage_since_last_result"`
