@@ -2,9 +2,9 @@ package main
 
 // Transcripts as versions of Claude Code write them, in the members that ccc reads.
 //
-// What recordings of the real client (testdata/recordings, see real_transcript_test.go) say, version by version: of events,
-// transcripts and streams, and of what the stand-in of the other tests does. They are the fast tests of what only the real
-// client can break.
+// What recordings of the real client (testdata/recordings, see real_transcript_test.go) say, version by
+// version: of events, transcripts and streams, and of what the stand-in of the other tests does. They are the
+// fast tests of what only the real client can break.
 
 import (
 	"bytes"
@@ -32,33 +32,51 @@ func entryLine(id, parent, kind, members string) string {
 	if parent != "" {
 		from = `"` + parent + `"`
 	}
-	return fmt.Sprintf(`{"timestamp":%q,"parentUuid":%s,"isSidechain":false,"type":%q,%s,"uuid":%q,"version":"2.1.332","cwd":"/work"}`,
-		now().Format(time.RFC3339Nano), from, kind, members, id)
+	const form = `{"timestamp":%q,"parentUuid":%s,"isSidechain":false,"type":%q,%s,"uuid":%q,` +
+		`"version":"2.1.332","cwd":"/work"}`
+	return fmt.Sprintf(form, now().Format(time.RFC3339Nano), from, kind, members, id)
 }
 
 // humanOrigin is what Claude Code writes of the user's words.
 const humanOrigin = `"origin":{"kind":"human"},`
 
 func userLine(id, parent, words string, more ...string) string {
-	return entryLine(id, parent, "user", humanOrigin+`"message":{"role":"user","content":`+string(encodeJSON(words))+`}`+strings.Join(more, ""))
+	message := `"message":{"role":"user","content":` + string(encodeJSON(words)) + `}`
+	return entryLine(id, parent, "user", humanOrigin+message+strings.Join(more, ""))
+}
+
+// assistantLine is what Claude Code writes of the agent's: a block, which is JSON.
+func assistantLine(id, parent, block string) string {
+	members := `"message":{"model":"claude-1","role":"assistant","content":[` + block + `]}`
+	return entryLine(id, parent, "assistant", members)
 }
 
 func agentLine(id, parent, words string) string {
-	return entryLine(id, parent, "assistant", `"message":{"model":"claude-1","role":"assistant","content":[{"type":"text","text":`+string(encodeJSON(words))+`}]}`)
+	return assistantLine(id, parent, `{"type":"text","text":`+string(encodeJSON(words))+`}`)
 }
 
 // modelLine is what Claude Code writes where the agent begins to work with a model (2.1.270 on).
 func modelLine(id, parent, model string) string {
-	return entryLine(id, parent, "attachment", `"attachment":{"type":"model","identity":{"modelId":"`+model+`"}}`)
+	members := `"attachment":{"type":"model","identity":{"modelId":"` + model + `"}}`
+	return entryLine(id, parent, "attachment", members)
 }
 
 func outputLine(id, parent, call, output string) string {
-	return entryLine(id, parent, "user", `"message":{"role":"user","content":[{"tool_use_id":"`+call+`","type":"tool_result","content":`+string(encodeJSON(output))+`}]}`)
+	result := `{"tool_use_id":"` + call + `","type":"tool_result","content":` + string(encodeJSON(output)) + `}`
+	return entryLine(id, parent, "user", `"message":{"role":"user","content":[`+result+`]}`)
 }
 
 // queuedLine is what Claude Code writes of words typed while the agent works.
 func queuedLine(id, parent, words, more string) string {
-	return entryLine(id, parent, "attachment", `"attachment":{"type":"queued_command",`+humanOrigin+`"prompt":`+string(encodeJSON(words))+more+`}`)
+	prompt := `"prompt":` + string(encodeJSON(words)) + more
+	return entryLine(id, parent, "attachment", `"attachment":{"type":"queued_command",`+humanOrigin+prompt+`}`)
+}
+
+// boundaryLine is what Claude Code writes of a compaction.
+func boundaryLine(id, parent, more string) string {
+	const form = `{"parentUuid":null,"logicalParentUuid":%q,"type":"system","subtype":"compact_boundary",` +
+		`"uuid":%q%s}`
+	return fmt.Sprintf(form, parent, id, more)
 }
 
 // transcriptOf writes a transcript from lines as testdata/requests.txt has them; "; " separates them, too.
@@ -97,12 +115,12 @@ func transcriptOf(lines string) string {
 		case "client": // Claude Code's own words in the place of the agent's
 			line = strings.Replace(agentLine(id, parent, words), "claude-1", "<synthetic>", 1)
 		case "call":
-			line = entryLine(id, parent, "assistant", `"message":{"model":"claude-1","role":"assistant","content":[{"type":"tool_use","id":"`+
-				words+`","name":"Bash","input":{}}]}`+more)
+			line = assistantLine(id, parent, `{"type":"tool_use","id":"`+words+`","name":"Bash","input":{}}`)
+			line = strings.Replace(line, `,"uuid"`, more+`,"uuid"`, 1)
 		case "result":
 			line = strings.Replace(outputLine(id, parent, "t", words), `,"uuid"`, more+`,"uuid"`, 1)
 		case "compaction":
-			line = fmt.Sprintf(`{"parentUuid":null,"logicalParentUuid":%q,"type":"system","subtype":"compact_boundary","uuid":%q%s}`, parent, id, more)
+			line = boundaryLine(id, parent, more)
 		default:
 			panic("no kind of line: " + line)
 		}
@@ -121,8 +139,9 @@ func prompts(texts ...string) (list []userRequest) {
 }
 
 // inShort puts a word in the place of each remark.
-var inShort = strings.NewReplacer(say(remarkWithEsc), "BESIDE", say(remarkInterrupted), "INTERRUPTED", say(remarkAnswered), "ANSWERED",
-	say(remarkRefused), "REFUSED", say(remarkApproved), "APPROVED", say(remarkPlanned), "PLANNED")
+var inShort = strings.NewReplacer(say(remarkWithEsc), "BESIDE", say(remarkInterrupted), "INTERRUPTED",
+	say(remarkAnswered), "ANSWERED", say(remarkRefused), "REFUSED", say(remarkApproved), "APPROVED",
+	say(remarkPlanned), "PLANNED")
 
 // toldOf returns the requests with what became of them and their remarks in short, and a bar behind each.
 func toldOf(requests []userRequest) (told string) {
@@ -200,7 +219,8 @@ func withBlanks(lines string) string {
 	return b.String()
 }
 
-// Exactly the requests that stand are read, also of a transcript that a script has written anew with other blanks.
+// Exactly the requests that stand are read, also of a transcript that a script has written anew with other
+// blanks.
 func TestTranscriptRequests(t *testing.T) {
 	for _, test := range readRequestCases(t) {
 		lines := transcriptOf(test.lines)
@@ -220,26 +240,35 @@ func TestTranscriptRequests(t *testing.T) {
 	}
 }
 
-// For words alone nothing has to be run: where the agent has called no tool since the prompt that it began with.
+// For words alone nothing has to be run: where the agent has called no tool since the prompt that it began
+// with.
 func TestTranscriptCalls(t *testing.T) {
-	for lines, want := range map[string]bool{
-		"user: hi; agent: hello": true,
-		"user: fix it; agent: I try; call: t1; result: ok; agent: done":                              false,
-		"user: fix it; call: t1; result: ok; agent: done; user: thanks; agent: welcome":              true,
-		"user: fix it; call: t1; result: ok; queued: and quickly; agent: done":                       false,
-		"user: hi; agent: hello; other: <task-notification>; call: t1; result: ok; agent: seen":      false,
-		"user: hi; agent: hello; user: fix it; call: t1; back: fix it; user: thanks; agent: welcome": true,
-		"user: fix it; call: t1":                             false,
-		"user: why?; agent: tool_use is the type of a block": true,
+	for want, talks := range map[bool][]string{
+		true: {
+			"user: hi; agent: hello",
+			"user: fix it; call: t1; result: ok; agent: done; user: thanks; agent: welcome",
+			"user: hi; agent: hello; user: fix it; call: t1; back: fix it; user: thanks; agent: welcome",
+			"user: why?; agent: tool_use is the type of a block",
+		},
+		false: {
+			"user: fix it; agent: I try; call: t1; result: ok; agent: done",
+			"user: fix it; call: t1; result: ok; queued: and quickly; agent: done",
+			"user: hi; agent: hello; other: <task-notification>; call: t1; result: ok; agent: seen",
+			"user: fix it; call: t1",
+		},
 	} {
-		expectIs(t, lines, conversationOf(t, transcriptOf(lines)).wordsOnly, want)
+		for _, lines := range talks {
+			expectIs(t, lines, conversationOf(t, transcriptOf(lines)).wordsOnly, want)
+		}
 	}
-	called := conversationOf(t, transcriptOf(`user: fix it; call: t1 | "timestamp":"2026-11-01T10:00:00.5Z"; agent: done`)).called
-	expectIs(t, "when the agent called a tool", called.UTC().Format(time.RFC3339Nano), "2026-11-01T10:00:00.5Z")
+	const dated = `user: fix it; call: t1 | "timestamp":"2026-11-01T10:00:00.5Z"; agent: done`
+	called := conversationOf(t, transcriptOf(dated)).called.UTC()
+	expectIs(t, "when the agent called a tool", called.Format(time.RFC3339Nano), "2026-11-01T10:00:00.5Z")
 }
 
-// What became of the requests: an end closes all that is older than the begin of its review; what an earlier end has closed is not
-// listed; an approval with something still to come lets go, and a refusal takes that back.
+// What became of the requests: an end closes all that is older than the begin of its review; what an earlier
+// end has closed is not listed; an approval with something still to come lets go, and a refusal takes that
+// back.
 func TestRequestsReviewed(t *testing.T) {
 	at := func(minute int) time.Time { return time.Date(2026, 11, 1, 10, minute, 0, 0, time.UTC) }
 	reviewed := func(event string, minute int, v verdict) review {
@@ -258,37 +287,41 @@ func TestRequestsReviewed(t *testing.T) {
 		{"no review", nil, "a|b|c|"},
 		{"the end of the first", []review{stop(5, verdictAllow)}, passed(5) + "a|b|c|"},
 		{"typed while it was reviewed", []review{stop(9, verdictAllow)}, passed(9) + "a|b|c|"},
-		{"an end of two", []review{stop(15, verdictBlock), stop(16, verdictAllow)}, passed(16) + "a|" + passed(16) + "b|c|"},
+		{"an end of two", []review{stop(15, verdictBlock), stop(16, verdictAllow)},
+			passed(16) + "a|" + passed(16) + "b|c|"},
 		{"the last end alone", []review{stop(5, verdictAllow), stop(15, verdictAllow)}, passed(15) + "b|c|"},
-		{"an approval of nothing new", []review{stop(5, verdictAllow), stop(6, verdictAllow)}, passed(5) + "a|b|c|"},
+		{"of nothing new", []review{stop(5, verdictAllow), stop(6, verdictAllow)}, passed(5) + "a|b|c|"},
 		{"all", []review{stop(15, verdictAllow), stop(25, verdictAllow)}, passed(25) + "c|"},
 		{"the limit", []review{stop(5, verdictLimit), stop(15, verdictBlock)}, limit + "a|b|c|"},
-		{"the limit, then approved", []review{stop(5, verdictLimit), stop(15, verdictAllow)}, passed(15) + "a|" + passed(15) + "b|c|"},
-		{"let go", []review{waiting(stop(5, verdictAllow)), waiting(stop(15, verdictAllow))}, letGo(15) + "a|" + letGo(15) + "b|c|"},
+		{"the limit, then approved", []review{stop(5, verdictLimit), stop(15, verdictAllow)},
+			passed(15) + "a|" + passed(15) + "b|c|"},
+		{"let go", []review{waiting(stop(5, verdictAllow)), waiting(stop(15, verdictAllow))},
+			letGo(15) + "a|" + letGo(15) + "b|c|"},
 		{"let go and sent back", []review{waiting(stop(5, verdictAllow)), stop(6, verdictBlock)}, "a|b|c|"},
 		{"let go and ended", []review{waiting(stop(5, verdictAllow)), stop(6, verdictAllow)}, passed(6) + "a|b|c|"},
-		{"a question", []review{reviewed(eventPreToolUse, 5, verdictAllow), reviewed(eventPreToolUse, 6, verdictLimit)}, "a|b|c|"},
-		{"none took place", []review{stop(5, verdictFailed), stop(6, verdictCancelled), stop(7, verdictReviewing)}, "a|b|c|"},
+		{"a question", []review{reviewed(eventPreToolUse, 5, verdictAllow)}, "a|b|c|"},
+		{"a question at the limit", []review{reviewed(eventPreToolUse, 6, verdictLimit)}, "a|b|c|"},
+		{"none took place", []review{stop(5, verdictFailed), stop(6, verdictCancelled)}, "a|b|c|"},
+		{"one that runs", []review{stop(7, verdictReviewing)}, "a|b|c|"},
 		{"by hand", []review{reviewed(eventReview, 5, verdictAllow)}, passed(5) + "a|b|c|"},
-		{"by hand, while the agent works", []review{waiting(reviewed(eventReview, 5, verdictAllow))}, letGo(5) + "a|b|c|"},
+		{"by hand, while it works", []review{waiting(reviewed(eventReview, 5, verdictAllow))}, letGo(5) + "a|b|c|"},
 	} {
-		c := conversation{requests: []userRequest{{at: at(0), words: "a"}, {at: at(10), words: "b"}, {at: at(20), words: "c"}}}
+		requests := []userRequest{{at: at(0), words: "a"}, {at: at(10), words: "b"}, {at: at(20), words: "c"}}
+		c := conversation{requests: requests}
 		c.noteReviews(&history{Reviews: test.reviews})
 		expectIs(t, test.name, toldOf(c.requests), test.want)
 	}
 }
 
-// An approval at which something is still to wake the agent, or a plan waits, lets the request go, and one at which nothing is ends it.
+// An approval at which something is still to wake the agent, or a plan waits, lets the request go; one at
+// which nothing is ends it.
 func TestApprovedWhileWaiting(t *testing.T) {
 	at := func(when time.Time) string { return ` | "timestamp":"` + when.UTC().Format(time.RFC3339) + `"` }
 	const ended, letGo = " 通过） fix it\n", " 放行，当时仍有后台任务） fix it\n"
 	for members, want := range map[string]string{
-		`"stop_hook_active":false`:     ended,
-		`"permission_mode":"default"`:  ended,
-		`"session_crons":[]`:           ended,
-		`"permission_mode":"plan"`:     letGo,
-		`"session_crons":[{"id":"c"}]`: letGo,
-		`"background_tasks":[{"id":"b","type":"shell","status":"running"}]`: letGo,
+		`"permission_mode":"default","session_crons":[]`: ended,
+		`"permission_mode":"plan"`:                       letGo,
+		`"session_crons":[{"id":"c"}]`:                   letGo,
 	} {
 		box := newHookBox(t)
 		box.repository()
@@ -297,58 +330,25 @@ func TestApprovedWhileWaiting(t *testing.T) {
 		box.submit("fix it")
 		box.stop(members + "," + box.transcript(transcriptOf(talk)))
 		box.submit("and more")
-		box.stop(box.transcript(transcriptOf(talk + "; user: and more" + at(ago(-time.Second)) + "; agent: done again")))
+		more := "; user: and more" + at(ago(-time.Second)) + "; agent: done again"
+		box.stop(box.transcript(transcriptOf(talk + more)))
 		expectIn(t, members, box.read("../fake/reviewer-2.stdin"), want, "[2] and more")
 	}
 }
 
+// What holds no entry is no conversation.
 func TestTranscriptUnreadable(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.jsonl")
-	for _, text := range []string{"no file", "", "{}\n", "not JSON\n", `{"type":"mode"}` + "\n"} {
-		if err := os.WriteFile(path, []byte(text), 0o600); text != "no file" && err != nil {
-			t.Fatal(err)
-		}
-		if text == "no file" {
-			os.Remove(path)
-		}
-		if got, err := readConversation(path); err == nil {
-			t.Errorf("%q: %+v", text, got)
-		}
+	_, err := readConversation(path)
+	expectIs(t, "no file: an error", err != nil, true)
+	for _, text := range []string{"", "{}\n", "not JSON\n", `{"type":"mode"}` + "\n"} {
+		check(t, os.WriteFile(path, []byte(text), 0o600))
+		_, err := readConversation(path)
+		expectIs(t, text+": an error", err != nil, true)
 	}
 	if got, err := readConversation(t.TempDir()); !errors.Is(err, syscall.EISDIR) {
 		t.Errorf("a directory: %+v, %v", got, err)
 	}
-}
-
-// longTranscript writes a transcript of about size bytes: results of tools for the most part, a request now and then.
-func longTranscript(tb testing.TB, size int) (path string, requests int) {
-	tb.Helper()
-	path = filepath.Join(tb.TempDir(), "long.jsonl")
-	file, err := os.Create(path)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	defer file.Close()
-	output := strings.Repeat("what a tool printed, with \"quotes\"\n", 1000)
-	parent := ""
-	for written, n := 0, 0; written < size; n++ {
-		id := fmt.Sprintf("%08x-0000-4000-8000-000000000000", n)
-		line := outputLine(id, parent, "t", output)
-		switch n % 10 {
-		case 0:
-			line, requests = userLine(id, parent, fmt.Sprint("request ", n)), requests+1
-		case 8:
-			line = entryLine(id, parent, "attachment", `"attachment":{"type":"todo_reminder","content":[]}`)
-		case 9:
-			line = agentLine(id, parent, "done")
-		}
-		k, err := file.WriteString(line + "\n")
-		if err != nil {
-			tb.Fatal(err)
-		}
-		written, parent = written+k, id
-	}
-	return path, requests
 }
 
 // A transcript costs memory for its entries, not for what tools printed, and time for its bytes.
@@ -357,7 +357,24 @@ func TestTranscriptMemory(t *testing.T) {
 	if raceEnabled {
 		size = 8 << 20
 	}
-	path, requests := longTranscript(t, size)
+	path := filepath.Join(t.TempDir(), "long.jsonl")
+	file, err := os.Create(path)
+	check(t, err)
+	defer file.Close()
+	output := strings.Repeat("what a tool printed, with \"quotes\"\n", 1000)
+	parent, requests := "", 0
+	for written, n := 0, 0; written < size; n++ {
+		id := fmt.Sprintf("%08x-0000-4000-8000-000000000000", n)
+		line := outputLine(id, parent, "t", output)
+		if n%10 == 0 {
+			line = userLine(id, parent, fmt.Sprint("request ", n))
+			requests++
+		}
+		k, err := file.WriteString(line + "\n")
+		check(t, err)
+		written += k
+		parent = id
+	}
 	held := func() uint64 {
 		var m runtime.MemStats
 		runtime.ReadMemStats(&m)
@@ -367,9 +384,8 @@ func TestTranscriptMemory(t *testing.T) {
 	before, start := held(), time.Now()
 	got, err := readConversation(path)
 	grown, took := held()-min(held(), before), time.Since(start)
-	if err != nil || len(got.requests) != requests {
-		t.Errorf("%d requests of %d, %v", len(got.requests), requests, err)
-	}
+	check(t, err)
+	expectIs(t, "the requests", len(got.requests), requests)
 	if grown > 10<<20 {
 		t.Errorf("the heap grew by %d MiB", grown>>20)
 	}
@@ -378,19 +394,9 @@ func TestTranscriptMemory(t *testing.T) {
 	}
 }
 
-// BenchmarkTranscript reads one of 200 MB.
-func BenchmarkTranscript(b *testing.B) {
-	path, _ := longTranscript(b, 200e6)
-	b.SetBytes(200e6)
-	for b.Loop() {
-		if _, err := readConversation(path); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
-
-// FuzzTranscript: of a session of prompts, work, queued words, rewinds, compactions, subagents, notifications and lines that are
-// no entries, exactly the user's words that were not taken back stand; and no other text makes reading panic or run for ever.
+// FuzzTranscript: of a session of prompts, work, queued words, rewinds, compactions, subagents, notifications
+// and lines that are no entries, exactly the user's words that were not taken back stand; and no other text
+// makes reading panic or run for ever.
 func FuzzTranscript(f *testing.F) {
 	f.Add([]byte{0, 1, 0, 2, 3, 1}, "{")
 	f.Add([]byte{0, 1, 0, 1, 12, 1, 5, 6, 0, 7, 1}, `{"type":"user"}`)
@@ -440,10 +446,12 @@ func FuzzTranscript(f *testing.F) {
 				}
 				add(words, userLine(id, parent, words))
 			case 5:
-				lines = append(lines, strings.Replace(userLine(id, parent, words), `"isSidechain":false`, `"isSidechain":true`, 1))
+				line := userLine(id, parent, words)
+				lines = append(lines, strings.Replace(line, `"isSidechain":false`, `"isSidechain":true`, 1))
 			case 6:
-				add("", fmt.Sprintf(`{"parentUuid":null,"logicalParentUuid":%q,"type":"system","subtype":"compact_boundary","uuid":%q}`, parent, id))
-				add("", strings.Replace(userLine(fmt.Sprint("e", len(lines)), id, words, `,"isCompactSummary":true`), humanOrigin, "", 1))
+				add("", boundaryLine(id, parent, ""))
+				summary := userLine(fmt.Sprint("e", len(lines)), id, words, `,"isCompactSummary":true`)
+				add("", strings.Replace(summary, humanOrigin, "", 1))
 			case 7:
 				add("", userLine(id, parent, "<task-notification>\n"+words))
 				lines = append(lines, `{"uuid":"half of a line`, `{"type":"mode","of":{"uuid":"x","parentUuid":"e0"}}`)
@@ -469,39 +477,8 @@ func FuzzTranscript(f *testing.F) {
 	})
 }
 
-// A notification of Claude Code's does not count the reviews anew, takes no feedback away and is no request: behind the limit the
-// turns that it begins end as they are. A prompt of the user's that was queued while a review ran is one.
-func TestNotification(t *testing.T) {
-	const notification = "<task-notification>\n<task-id>x</task-id>"
-	box := newHookBox(t)
-	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"max_iterations":2}}`)
-	lines := []string{userLine("1", "", "fix it"), agentLine("2", "1", "done")}
-	stop := func(isActive, isBlocked bool) {
-		t.Helper()
-		got := box.stop(box.transcript(lines...) + fmt.Sprintf(`,"stop_hook_active":%v`, isActive))
-		if (decided(got.stdout) == blockNotYet) != isBlocked {
-			t.Errorf("%+v", got)
-		}
-		id := fmt.Sprint(len(lines))
-		box.submit(notification)
-		lines = append(lines, userLine("n"+id, "2", notification), agentLine("a"+id, "n"+id, "done"))
-	}
-	box.submit("fix it")
-	stop(false, true)
-	stop(false, true)
-	request := box.read("../fake/reviewer-2.stdin")
-	expectIn(t, "the request", request, "\n[1] fix it\n", "上次反馈\nnot yet", "第 2 轮，最多 2 轮")
-	expectNotIn(t, "the request", request, "task-id")
-	stop(true, false) // at the limit
-	stop(false, false)
-	box.submit("add tests")
-	lines = append(lines, userLine("u", "2", "add tests", `,"promptSource":"queued"`), agentLine("v", "u", "done"))
-	stop(true, true)
-	expectIn(t, "the request", box.read("../fake/reviewer-3.stdin"), "[2] add tests\n", "第 1 轮，最多 2 轮")
-}
-
-// What a /loop submits is a prompt: the reviews are counted anew, so that each tick has its own. In the transcript it is none of the
-// user's (2.1.280, 2.1.332), and the hook does not wait for it as for one.
+// What a /loop submits is a prompt: the reviews are counted anew, so that each tick has its own. In the
+// transcript it is none of the user's (2.1.280, 2.1.332), and the hook does not wait for it as for one.
 func TestLoop(t *testing.T) {
 	box := newHookBox(t)
 	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"max_iterations":1}}`)
@@ -511,8 +488,7 @@ func TestLoop(t *testing.T) {
 	box.stop(box.transcript(lines...))
 	most := max(transcriptPatience, 3*time.Since(first)) // on a busy machine all takes longer
 	box.reviews(fails("API Error: 529"))
-	for range 3 {
-		id := fmt.Sprint(len(lines))
+	for _, id := range []string{"3", "4"} {
 		box.submit("is it green?")
 		tick := userLine("t"+id, "2", "is it green?", `,"isMeta":true,"promptSource":"system"`)
 		lines = append(lines, tick, agentLine("a"+id, "t"+id, "done"))
@@ -520,55 +496,44 @@ func TestLoop(t *testing.T) {
 		box.stop(box.transcript(lines...))
 		expectIs(t, "the tick is waited for", time.Since(start) > most, false)
 	}
-	expectEqual(t, "the verdicts", box.timelineVerdicts(), []verdict{verdictBlock, verdictFailed, verdictFailed, verdictFailed})
-	expectEqual(t, "the requests", requestsOf(t, box.read("../fake/reviewer-4.stdin")), []string{"/loop 1m ask is it green"})
-}
-
-// Only what stands in the transcript is told; without one there are no requests.
-func TestRequests(t *testing.T) {
-	box := newHookBox(t)
-	box.submit("drop the table")
-	box.submit("fix it")
-	box.stop(box.transcript(transcriptOf("user: drop the table; back: drop the table; user: fix it; agent: done")))
-	request := box.read("../fake/reviewer-1.stdin")
-	expectIn(t, "the request", request, "[1] fix it\n")
-	expectNotIn(t, "the request", request, "drop the table")
-	box.stop("")
-	expectNotIn(t, "without a transcript the request", box.read("../fake/reviewer-2.stdin"), "fix it", "用户的要求")
+	expectEqual(t, "the verdicts", box.timelineVerdicts(), []verdict{verdictBlock, verdictFailed, verdictFailed})
+	request := box.read("../fake/reviewer-3.stdin")
+	expectEqual(t, "the requests", requestsOf(t, request), []string{"/loop 1m ask is it green"})
 }
 
 // A stop hardly waits for what is in the queue, or was taken back from it.
 func TestTranscriptQueue(t *testing.T) {
 	box := newHookBox(t)
-	box.submit("fix it")
-	box.submit("and quickly")
 	queued := `{"type":"queue-operation","operation":"enqueue","content":"and quickly"}`
 	member := box.transcript(transcriptOf("user: fix it; " + queued + "; agent: done"))
-	box.stop(member + `,"last_assistant_message":"done"`)
 	var event hookEvent
-	check(t, json.Unmarshal([]byte(box.event(eventStop, member+`,"last_assistant_message":"done"`)), &event))
+	stop := box.event(eventStop, member+`,"last_assistant_message":"done"`)
+	check(t, json.Unmarshal([]byte(stop), &event))
 	talk, err := event.conversation("and quickly")
 	check(t, err)
 	expectIs(t, "waited in vain", talk.incomplete, false)
-	expectNotIn(t, "the request", box.read("../fake/reviewer-1.stdin"), "and quickly")
+	expectIs(t, "the requests", toldOf(talk.requests), "fix it|")
 }
 
 // The last entries may be on their way when the hook begins.
 func TestTranscriptArrivesLate(t *testing.T) {
 	t.Parallel()
-	const enqueued, dequeued = `{"type":"queue-operation","operation":"enqueue","content":"and quickly"}`, `{"type":"queue-operation","operation":"dequeue"}`
+	const enqueued = `{"type":"queue-operation","operation":"enqueue","content":"and quickly"}`
+	const dequeued = `{"type":"queue-operation","operation":"dequeue"}`
 	const works, typed = "user: fix it; call: t1; result: ok", "; queued: and quickly"
+	const done, again = "user: fix it; agent: all done", "; user: and quickly; agent: all done"
+	asks := `"tool_name":"AskUserQuestion","tool_use_id":"t2","tool_input":{"questions":[]}`
+	twice := []string{"fix it", "and quickly"}
 	tests := []struct {
-		name, before, late, event, members string
-		prompts                            []string // the timeline's
+		name, before, late string
+		members            string   // of a question; "" is a stop
+		prompts            []string // the timeline's
 	}{
-		{"typed_while_the_agent_worked", works, typed + "; agent: all done", eventStop, `"last_assistant_message":"all done"`, nil},
-		{"the_same_words_again", "user: fix it; agent: all done", "; user: and quickly; agent: all done", eventStop, `"last_assistant_message":"all done"`, []string{"fix it", "and quickly"}},
-		{"queued_and_the_same_words", "user: fix it; agent: all done; " + enqueued + "; " + dequeued, "; user: and quickly; agent: all done", eventStop,
-			`"last_assistant_message":"all done"`, []string{"fix it", "and quickly"}},
-		{"queued_still_and_the_same_words", "user: fix it; agent: all done; " + enqueued, "; " + dequeued + "; user: and quickly; agent: all done", eventStop,
-			`"last_assistant_message":"all done"`, []string{"fix it", "and quickly"}},
-		{"question", works, typed + "; call: t2", eventPreToolUse, `"tool_name":"AskUserQuestion","tool_use_id":"t2","tool_input":{"questions":[]}`, nil},
+		{"typed_while_the_agent_worked", works, typed + "; agent: all done", "", nil},
+		{"the_same_words_again", done, again, "", twice},
+		{"queued_and_the_same_words", done + "; " + enqueued + "; " + dequeued, again, "", twice},
+		{"queued_still_and_the_same_words", done + "; " + enqueued, "; " + dequeued + again, "", twice},
+		{"question", works, typed + "; call: t2", asks, nil},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -581,36 +546,36 @@ func TestTranscriptArrivesLate(t *testing.T) {
 				time.Sleep(100 * time.Millisecond)
 				box.transcript(transcriptOf(test.before + test.late))
 			}()
-			box.hook(box.event(test.event, member+","+test.members))
+			event := box.event(eventStop, member+`,"last_assistant_message":"all done"`)
+			if test.members != "" {
+				event = box.event(eventPreToolUse, member+","+test.members)
+			}
+			box.hook(event)
 			expectIn(t, "the request", box.read("../fake/reviewer-1.stdin"), "[2] and quickly\n")
 		})
 	}
 }
 
-// Context, version and directory are those of the newest entry that has them.
+// Context, version and directory are those of the newest entry that has them; so is the model, as --model
+// takes it.
 func TestTranscriptNewest(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "x.jsonl")
 	lines := userLine("1", "", "fix it")
+	const form = `{"parentUuid":"%d","type":"assistant","message":{"model":%q,"usage":{"input_tokens":%d,` +
+		`"cache_creation_input_tokens":10,"cache_read_input_tokens":100,"output_tokens":1000},` +
+		`"content":[]},"uuid":"%d","version":"2.1.%[1]d","cwd":"/%[1]d"}`
 	for i, model := range []string{"old", "new", "<synthetic>"} {
-		lines += "\n" + fmt.Sprintf(`{"parentUuid":"%d","type":"assistant","message":{"model":%q,"usage":{"input_tokens":%d,"cache_creation_input_tokens":10,"cache_read_input_tokens":100,"output_tokens":1000},`+
-			`"content":[]},"uuid":"%d","version":"2.1.%[1]d","cwd":"/%[1]d"}`, i+1, model, i+1, i+2)
+		lines += "\n" + fmt.Sprintf(form, i+1, model, i+1, i+2)
 	}
-	check(t, os.WriteFile(path, []byte(lines+"\n"+`{"type":"mode"}`), 0o600))
-	got, err := readConversation(path)
-	check(t, err)
-	if got.context != 112 || got.version != "2.1.3" || got.cwd != "/3" {
-		t.Errorf("context %d, version %q, directory %q", got.context, got.version, got.cwd)
-	}
-}
-
-// Which model is asked, as --model takes it, the newest of these entries says.
-func TestTranscriptModel(t *testing.T) {
+	got := conversationOf(t, lines+"\n"+`{"type":"mode"}`)
+	newest := fmt.Sprintf("%d %s %s", got.context, got.version, got.cwd)
+	expectIs(t, "context, version, directory", newest, "112 2.1.3 /3")
 	model := func(name string) string { return modelLine("m", "", name) + "; user: go; agent: done" }
+	ofSidechain := strings.Replace(modelLine("n", "", "b"), `"isSidechain":false`, `"isSidechain":true`, 1)
 	for lines, want := range map[string]string{
-		"user: go; agent: done":        "",
-		model("a[1m]"):                 "a[1m]",
-		model("a") + "; " + model("b"): "b",
-		model("a") + "; " + strings.Replace(modelLine("n", "", "b"), `"attachment":{`, `"isSidechain":true,"attachment":{`, 1): "a",
+		"user: go; agent: done":         "",
+		model("a[1m]"):                  "a[1m]",
+		model("a") + "; " + model("b"):  "b",
+		model("a") + "; " + ofSidechain: "a",
 	} {
 		expectIs(t, lines, conversationOf(t, transcriptOf(lines)).model, want)
 	}
@@ -619,7 +584,8 @@ func TestTranscriptModel(t *testing.T) {
 // TestTranscriptRecorded: of the transcripts that real clients wrote, exactly the words of the table in
 // testdata/transcripts/README.md stand, with these remarks.
 func TestTranscriptRecorded(t *testing.T) {
-	remarks := map[string]string{"beside": "BESIDE ", "answer": "ANSWERED ", "refusal": "REFUSED ", "approval": "APPROVED ", "stopped": "INTERRUPTED "}
+	remarks := map[string]string{"beside": "BESIDE ", "answer": "ANSWERED ", "refusal": "REFUSED ",
+		"approval": "APPROVED ", "stopped": "INTERRUPTED "}
 	way, played := "", 0
 	for line := range strings.Lines(readPage(t, "testdata/transcripts/README.md")) {
 		cells := strings.Split(strings.ReplaceAll(line, `\|`, "¦"), " | ")
@@ -660,23 +626,29 @@ func TestTranscriptRecorded(t *testing.T) {
 	}
 }
 
-// recordedNames are the streams that are recorded, in their order, and recordedReviews what the reviewer does in each.
+// recordedNames are the streams that are recorded, in their order, and recordedReviews what the reviewer does
+// in each.
 var recordedNames = []string{"allow", "block", "text", "prose", "refused", "error"}
 
 var recordedReviews = map[string][]apiReply{
-	"allow":   {replyTool("Read", `{"file_path":"notes.txt"}`), replyVerdict(true, "nothing is left")},
-	"block":   {bash("ls"), replyVerdict(false, "show the tests")},
-	"text":    {replyText("I looked.\n```json\n{\"allow_stop\": true, \"feedback\": \"in a text\"}\n```")},
-	"prose":   {replyText("I can not tell.")},
-	"refused": {bash("touch touched.txt"), replyTool("Write", `{"file_path":"new.txt","content":"x"}`), replyVerdict(false, "it was refused")},
-	"error":   {replyError(400, "invalid_request_error", "planted")},
+	"allow": {replyTool("Read", `{"file_path":"notes.txt"}`), replyVerdict(true, "nothing is left")},
+	"block": {bash("ls"), replyVerdict(false, "show the tests")},
+	"text":  {replyText("I looked.\n```json\n{\"allow_stop\": true, \"feedback\": \"in a text\"}\n```")},
+	"prose": {replyText("I can not tell.")},
+	"refused": {bash("touch touched.txt"), replyTool("Write", `{"file_path":"new.txt","content":"x"}`),
+		replyVerdict(false, "it was refused")},
+	"error": {replyError(400, "invalid_request_error", "planted")},
 }
 
 // recordedBlocks are those after which the agent goes on, and stops at the limit.
 var recordedBlocks = map[string]bool{"block": true, "prose": true, "refused": true}
 
-// eachRecording calls test as a subtest for each recording of a kind: each version of testdata/clients has one, or one of each name.
-func eachRecording(t *testing.T, kind string, names []string, test func(t *testing.T, version, name string, text []byte)) {
+// A recordingTest tests a recording of a version.
+type recordingTest func(t *testing.T, version, name string, text []byte)
+
+// eachRecording calls test as a subtest for each recording of a kind: each version of testdata/clients has
+// one, or one of each name.
+func eachRecording(t *testing.T, kind string, names []string, test recordingTest) {
 	t.Helper()
 	versions, err := pinnedClients()
 	check(t, err)
@@ -698,7 +670,8 @@ func TestRecordedEvents(t *testing.T) {
 	})
 }
 
-// expectRecordedEvents wants events of the session that TestRealClientRecordings plays to be what ccc takes them for.
+// expectRecordedEvents wants events of the session that TestRealClientRecordings plays to be what ccc takes
+// them for.
 func expectRecordedEvents(t *testing.T, text []byte) {
 	t.Helper()
 	var got []string
@@ -748,8 +721,11 @@ func expectRecordedEvents(t *testing.T, text []byte) {
 		}
 	}
 	task := []string{"Stop beside a task done", eventPrompt + " of the client's", "Stop done"}
-	want = slices.Concat(want, []string{eventPrompt + " ask me", eventPreToolUse, "Stop done", eventPrompt + " /paint red", "Stop done",
-		eventPrompt + " have it done"}, task, []string{eventPrompt + " start it"}, task, []string{eventPrompt + " /supervisor off"})
+	want = append(want, eventPrompt+" ask me", eventPreToolUse, "Stop done")
+	want = append(want, eventPrompt+" /paint red", "Stop done")
+	want = append(append(want, eventPrompt+" have it done"), task...)
+	want = append(append(want, eventPrompt+" start it"), task...)
+	want = append(want, eventPrompt+" /supervisor off")
 	expectEqual(t, "the events", got, want)
 	if len(sessions) != 1 || subagents == 0 {
 		t.Errorf("%d sessions, %d events of subagents", len(sessions), subagents)
@@ -788,12 +764,13 @@ func expectRecordedStream(t *testing.T, name, version string, text []byte) {
 		got = fmt.Sprintf("%v %q", strings.Contains(err.Error(), "API Error: 400"), calls)
 	}
 	want := map[string]string{
-		"allow":   `allow "nothing is left" ["call Read(notes.txt)"]`,
-		"block":   `block "show the tests" ["call Bash(ls)"]`,
-		"text":    `allow "in a text" []`,
-		"prose":   ` "I can not tell." []`,
-		"refused": `block "it was refused" ["call Bash(touch touched.txt)" "refused Bash(touch touched.txt)" "call Write(new.txt)" "refused Write(new.txt)"]`,
-		"error":   `true []`,
+		"allow": `allow "nothing is left" ["call Read(notes.txt)"]`,
+		"block": `block "show the tests" ["call Bash(ls)"]`,
+		"text":  `allow "in a text" []`,
+		"prose": ` "I can not tell." []`,
+		"refused": `block "it was refused" ["call Bash(touch touched.txt)" "refused Bash(touch touched.txt)" ` +
+			`"call Write(new.txt)" "refused Write(new.txt)"]`,
+		"error": `true []`,
 	}[name]
 	expectIs(t, "the review", got, want)
 	expectIs(t, "what was kept of the stream", mirror.String(), string(text))
@@ -810,7 +787,8 @@ func expectRecordedStream(t *testing.T, name, version string, text []byte) {
 
 // Of each transcript the requests stand that the slow test has seen in the reviewer's request.
 func TestRecordedTranscripts(t *testing.T) {
-	eachRecording(t, "transcript", []string{"answers", "background", "corrections", "requests"}, func(t *testing.T, version, name string, text []byte) {
+	names := []string{"answers", "background", "corrections", "requests"}
+	eachRecording(t, "transcript", names, func(t *testing.T, version, name string, text []byte) {
 		var told struct {
 			Type string
 			Told []string
@@ -826,8 +804,8 @@ func TestRecordedTranscripts(t *testing.T) {
 	})
 }
 
-// shapes adds each member of lines of JSON to found, by its way there and the type of its value. What tells the kinds of lines
-// apart, and the words by which Claude Code says who speaks, stand with their values.
+// shapes adds each member of lines of JSON to found, by its way there and the type of its value. What tells
+// the kinds of lines apart, and the words by which Claude Code says who speaks, stand with their values.
 func shapes(t *testing.T, found map[string]bool, lines []byte) {
 	t.Helper()
 	for d := json.NewDecoder(bytes.NewReader(lines)); d.More(); {
@@ -845,12 +823,13 @@ func addShapes(found map[string]bool, way string, value any) {
 	switch value := value.(type) {
 	case map[string]any:
 		for name, member := range value {
-			if slices.Contains([]string{"modelUsage", "model_usage_since_last_result"}, name) { // by the name of a model
+			if slices.Contains([]string{"modelUsage", "model_usage_since_last_result"}, name) { // by model
 				addShapes(found, way+"."+name, nil)
 				continue
 			}
 			addShapes(found, way+"."+name, member)
-			if word, is := member.(string); is && slices.Contains([]string{"promptSource", "turnOrigin", "permissionMode", "role"}, name) {
+			isKept := slices.Contains([]string{"promptSource", "turnOrigin", "permissionMode", "role"}, name)
+			if word, is := member.(string); is && isKept {
 				found[way+"."+name+"="+word] = true
 			}
 		}
@@ -870,10 +849,11 @@ func addShapes(found map[string]bool, way string, value any) {
 	}
 }
 
-// The stand-in claude sends no event, line of a stream or entry of a transcript with a member that the real client of that
-// version does not have there, and leaves out no member of an event that ccc reads.
+// The stand-in claude sends no event, line of a stream or entry of a transcript with a member that the real
+// client of that version does not have there, and leaves out no member of an event that ccc reads.
 func TestStandInAsRecorded(t *testing.T) {
 	beside(t)
+	ofEvent := regexp.MustCompile(`^(Stop|PreToolUse|UserPromptSubmit)[ .]+(\w+) \w+$`)
 	versions, err := pinnedClients()
 	check(t, err)
 	for _, version := range versions {
@@ -885,12 +865,16 @@ func TestStandInAsRecorded(t *testing.T) {
 			box.turns("ask " + strings.ReplaceAll(question, "\n", " ") + "\nDone.\n")
 			box.prompts("/paint red", "<task-notification>\n<task-id>x</task-id>", "again", "at the end")
 			refused := calls("Write", `{"file_path":"new.txt","content":"x"}`, "")
-			box.reviews(blocks("decide yourself"), blocks("show the tests"), allows("x"), fakeReview{refused, answers(`{"allow_stop": true, "feedback": ""}`)}, fails("API Error: 400 x"))
+			inWords := fakeReview{refused, answers(`{"allow_stop": true, "feedback": ""}`)}
+			box.reviews(blocks("decide yourself"), blocks("show the tests"), allows("x"), inWords,
+				fails("API Error: 400 x"))
 			got := box.run(60*time.Second, "", "ccc", "--supervisor", "fix it")
 			if got.code != 0 {
 				t.Fatalf("%+v", got)
 			}
-			for kind, files := range map[string]string{"events": "../fake/hook-*.stdin", "stream": "../fake/review*", "transcript": ".claude/projects/*/*.jsonl"} {
+			for kind, files := range map[string]string{
+				"events": "../fake/hook-*.stdin", "stream": "../fake/review*", "transcript": ".claude/projects/*/*.jsonl",
+			} {
 				ours, real := map[string]bool{}, map[string]bool{}
 				paths, _ := filepath.Glob(filepath.Join(box.home, files))
 				recorded, _ := filepath.Glob(filepath.Join(recordings, kind+"-"+version+"*.jsonl"))
@@ -918,8 +902,11 @@ func TestStandInAsRecorded(t *testing.T) {
 					}
 				}
 				for _, shape := range slices.Sorted(maps.Keys(real)) {
-					name := regexp.MustCompile(`^(Stop|PreToolUse|UserPromptSubmit)[ .]+(\w+) \w+$`).FindStringSubmatch(shape)
-					if name != nil && !ours[shape] && name[2] != "agent_id" && reflect.ValueOf(hookEvent{}).FieldByName(exported(name[2])).IsValid() {
+					name := ofEvent.FindStringSubmatch(shape)
+					if name == nil || ours[shape] || name[2] == "agent_id" {
+						continue
+					}
+					if reflect.ValueOf(hookEvent{}).FieldByName(exported(name[2])).IsValid() {
 						t.Errorf("%s: the stand-in has no %s", kind, shape)
 					}
 				}
@@ -939,14 +926,16 @@ func exported(member string) (name string) {
 	return name
 }
 
-// Whether an agent has done something since a time is told by the last 4 MiB of its transcript. When in doubt, it has.
+// Whether an agent has done something since a time is told by the last 4 MiB of its transcript. When in
+// doubt, it has.
 func TestHasActedSince(t *testing.T) {
 	at := time.Date(2026, 11, 28, 10, 0, 0, 0, time.UTC)
 	entry := func(role, block string) string {
 		return fmt.Sprintf(`{"type":%q,"timestamp":%q,"message":{"model":"m","content":[%s]}}`+"\n",
 			role, at.Format(time.RFC3339), block)
 	}
-	words, call := entry("assistant", `{"type":"text","text":"x"}`), entry("assistant", `{"type":"tool_use","id":"t"}`)
+	words := entry("assistant", `{"type":"text","text":"x"}`)
+	call := entry("assistant", `{"type":"tool_use","id":"t"}`)
 	result := entry("user", `{"type":"tool_result","content":"`+strings.Repeat("x", 1<<20)+`"}`)
 	for name, c := range map[string]struct {
 		text  string
