@@ -141,7 +141,7 @@ func (box *sandbox) open(command ...string) *terminal {
 // takesKeys waits for an input line.
 func (tty *terminal) takesKeys() {
 	tty.box.t.Helper()
-	tty.waitUntil("an input line", time.Minute, func(screen string) bool { return inputLine(screen) != "" })
+	tty.waitUntil("an input line", 3*time.Minute, func(screen string) bool { return inputLine(screen) != "" })
 }
 
 // prints runs a supervised session with -p, and wants answer on stdout.
@@ -277,7 +277,8 @@ func (r apiRequest) delegates(prompt string) apiReply {
 
 // inBackground has the agent run a command in the background.
 func inBackground(command string) apiReply {
-	return replyTool("Bash", fmt.Sprintf(`{"command":%q,"run_in_background":true,"description":"serve"}`, command))
+	const form = `{"command":%q,"run_in_background":true,"description":"serve"}`
+	return replyTool("Bash", fmt.Sprintf(form, command))
 }
 
 // apiRequest is one POST /v1/messages as it came in.
