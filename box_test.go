@@ -464,12 +464,6 @@ func (box *sandbox) inSession() {
 		fmt.Sprint("CLAUDE_PID=", os.Getpid()), "CLAUDE_CODE_ENTRYPOINT=cli")
 }
 
-// asTool gives the box the variables of what an agent's tool starts; the test itself stands for the agent's
-// client.
-func (box *sandbox) asTool() {
-	box.vars = append(box.vars, "CLAUDECODE=1", fmt.Sprint("CLAUDE_PID=", os.Getpid()))
-}
-
 // transcript writes what the events of testSession name as their transcript, and returns that member of an
 // event.
 func (box *sandbox) transcript(lines ...string) string {

@@ -377,10 +377,6 @@ func (r apiReply) after(tokens int) apiReply {
 
 func replyText(text string) apiReply { return apiReply{text: text} }
 
-func replyThinking(text string) apiReply { return apiReply{text: text, thinks: true} }
-
-func replyNothing() apiReply { return apiReply{isEmpty: true} }
-
 // replyTool calls a tool with input, a JSON object.
 func replyTool(name, input string) apiReply { return apiReply{tool: name, input: input} }
 

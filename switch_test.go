@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -21,23 +20,6 @@ func (box *sandbox) modeOf(session string) mode {
 		}
 	}
 	return ""
-}
-
-// hangingHook starts the hook of a stop or, with the members of its event, of a question, and waits for its
-// review to hang.
-func (box *sandbox) hangingHook(members string) (hook *exec.Cmd, stdout *strings.Builder) {
-	box.t.Helper()
-	const hangs = `trap 'kill $!; exit' TERM; sh -c 'echo $$ >"$FAKE_CLAUDE_DIR/runs"; exec sleep 300' & wait`
-	box.reviews(fakeReview{runs(hangs), decides(false, "not yet")})
-	event, stdout := box.event(eventStop, ""), new(strings.Builder)
-	if members != "" {
-		event = box.event(eventPreToolUse, members)
-	}
-	hook = box.command("ccc", "supervisor-hook")
-	hook.Stdin, hook.Stdout = strings.NewReader(event), stdout
-	check(box.t, hook.Start())
-	box.awaitIn("../fake/runs", "\n")
-	return hook, stdout
 }
 
 // What of a prompt is /supervisor, with which operand, and which of these is rather a slip than a task.
