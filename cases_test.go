@@ -102,7 +102,7 @@ func commitBefore(t *testing.T, dir string) {
 // isDone runs the case's check in dir, with what the agent said last and called.
 func (c measuredCase) isDone(t *testing.T, dir, last, calls string) bool {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "sh", "-c", c.files["check"])
 	cmd.Dir = dir

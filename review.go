@@ -132,6 +132,7 @@ func (s *supervision) call(ctx context.Context, r review, of subject) (*reviewer
 	if err != nil {
 		return nil, who, err
 	}
+	c.givenFile = s.session.runningFile(r.ID) + "-settings"
 	offer, err := s.offerCopies(ctx, c, s.runsOf(r))
 	if err != nil {
 		return nil, who, err
