@@ -29,7 +29,7 @@ var pages = [][2]string{
 
 // notRun are the commands of these pages that TestPageCommands does not run, each with the reason.
 var notRun = map[string]string{
-	"git clone URL ccc && cd ccc && go install .": "it needs the network, and compiles ccc; .ci/release does that",
+	"git clone URL ccc && cd ccc && go install .": "it needs the network and compiles; .ci/release does that",
 	"cd your-project": "the page is played in one",
 	"go run . demo":   ".ci/run has this line of README.md",
 	"go test ./...":   ".ci/run has this line of README.md",
@@ -48,7 +48,8 @@ type pageBlock struct{ kind, text string }
 
 func blocksOf(t *testing.T, page string) (blocks []pageBlock) {
 	t.Helper()
-	for _, match := range regexp.MustCompile("(?ms)^```(\\w*)\n(.*?)^```$").FindAllStringSubmatch(readPage(t, page), -1) {
+	block := regexp.MustCompile("(?ms)^```(\\w*)\n(.*?)^```$")
+	for _, match := range block.FindAllStringSubmatch(readPage(t, page), -1) {
 		blocks = append(blocks, pageBlock{kind: match[1], text: match[2]})
 	}
 	return blocks
@@ -67,9 +68,9 @@ func codeIn(t *testing.T, page string) (code []string) {
 // trailingComment is what follows a command on its line.
 var trailingComment = regexp.MustCompile(`(?m)[ \t]+# .*$`)
 
-// Each command that README and guide show does what they say, in the order of the page: in a project with a remote and a
-// supervised session, with the stand-in for Claude Code. At the end of the guide ccc is gone. Each is played in one
-// language: TestPages holds the commands of the other to be the same.
+// Each command that README and guide show does what they say, in the order of the page: in a project with a
+// remote and a supervised session, with the stand-in for Claude Code. At the end of the guide ccc is gone.
+// Each is played in one language: TestPages holds the commands of the other to be the same.
 func TestPageCommands(t *testing.T) {
 	beside(t)
 	if _, err := os.Stat("/usr/bin/sha256sum"); err != nil {
@@ -92,7 +93,8 @@ func playPage(t *testing.T, page, locale string) {
 	box.write("../fake/turn", 0o600, "sh echo more >>notes.txt\nDone.\n")
 	box.write("../work/ccc-linux-amd64", 0o600, "the program")
 	box.gitIn(box.home+"/../remote", "git init -q --bare")
-	box.gitIn(box.work, `sha256sum ccc-linux-amd64 >SHA256SUMS; git init -q; git config push.default current; git add .
+	box.gitIn(box.work, `sha256sum ccc-linux-amd64 >SHA256SUMS
+		git init -q; git config push.default current; git add .
 		git commit -qm first; git remote add origin ../remote; git push -q origin main; ccc --supervisor -p begin`)
 	for _, block := range blocksOf(t, page) {
 		switch block.kind {
@@ -103,7 +105,8 @@ func playPage(t *testing.T, page, locale string) {
 					lines = append(lines, line)
 				}
 			}
-			if strings.Contains(block.text, "claude -p") { // else ccc review can't tell it from the session of a moment ago
+			// Else ccc review can't tell the next session from the one of a moment ago.
+			if strings.Contains(block.text, "claude -p") {
 				check(t, os.RemoveAll(box.home+"/.claude/projects"))
 			}
 			box.gitIn(box.work, strings.Join(lines, ""))
@@ -169,8 +172,8 @@ func TestPageJSON(t *testing.T) {
 	}
 }
 
-// README and guide are short. README shows the six commands to begin with, and quotes what ccc says; what it or the guide
-// calls in a line is a command of ccc's.
+// README and guide are short. README shows the six commands to begin with, and quotes what ccc says; what it
+// or the guide calls in a line is a command of ccc's.
 func TestReadme(t *testing.T) {
 	for i, language := range []string{english, chinese} {
 		speakIn(t, language)
@@ -189,8 +192,8 @@ func TestReadme(t *testing.T) {
 		}
 		expectIn(t, page, readme, "`"+say(reviewing)+"`", "```sh\ngo run . demo\ngo test ./...\n```", "ccc help")
 		first := trailingComment.ReplaceAllString(blocksOf(t, page)[0].text, "")
-		expectIs(t, page+": the first commands", first, "git clone URL ccc && cd ccc && go install .\nccc demo\nccc doctor\n"+
-			"cd your-project\nccc review\nccc --supervisor\nccc log -f\n")
+		expectIs(t, page+": the first commands", first, "git clone URL ccc && cd ccc && go install .\n"+
+			"ccc demo\nccc doctor\ncd your-project\nccc review\nccc --supervisor\nccc log -f\n")
 		for _, page := range []string{page, pages[1][i]} {
 			shown := codeIn(t, page)
 			for _, block := range blocksOf(t, page) {
@@ -214,15 +217,16 @@ func TestReadme(t *testing.T) {
 	}
 }
 
-// A page says the same in both languages, as far as a program can tell: the same commands, headings, rows of tables and
-// pictures. Its links lead somewhere.
+// A page says the same in both languages, as far as a program can tell: the same commands, headings, rows of
+// tables and pictures. Its links lead somewhere.
 func TestPages(t *testing.T) {
 	t.Parallel()
 	quoted := func(page string) (texts []string) { // without comments and prompts
 		for _, block := range blocksOf(t, page) {
 			text := block.text
-			isFirst := slices.Contains(pages[0][:], page)                            // whose commands are not to be pasted at once
-			if block.kind == "sh" && trailingComment.MatchString(text) && !isFirst { // in zsh it is arguments
+			// In zsh a comment is arguments; the commands of the first page are not to be pasted at once.
+			isFirst := slices.Contains(pages[0][:], page)
+			if block.kind == "sh" && trailingComment.MatchString(text) && !isFirst {
 				t.Errorf("%s has a comment behind a command: %s", page, text)
 			}
 			if block.kind != "json" {
@@ -234,12 +238,14 @@ func TestPages(t *testing.T) {
 	}
 	for _, pair := range pages {
 		english, chinese := readPage(t, pair[0]), readPage(t, pair[1])
-		expectIs(t, "the Chinese in "+pair[0], chineseIn(regexp.MustCompile(`中文.*`).ReplaceAllString(english, "")), "")
+		withoutLink := regexp.MustCompile(`中文.*`).ReplaceAllString(english, "")
+		expectIs(t, "the Chinese in "+pair[0], chineseIn(withoutLink), "")
 		expectEqual(t, pair[1]+" quotes", quoted(pair[1]), quoted(pair[0]))
 		for _, line := range []string{"#", "##", "###", "|", "-", "1.", "!"} {
-			if count := func(text string) int { return strings.Count(text, "\n"+line+" ") + strings.Count(text, "\n"+line+"[") }; count(english) != count(chinese) {
-				t.Errorf("%s has %d lines that begin with %q, %s has %d", pair[0], count(english), line, pair[1], count(chinese))
+			count := func(text string) int {
+				return strings.Count(text, "\n"+line+" ") + strings.Count(text, "\n"+line+"[")
 			}
+			expectIs(t, pair[1]+": lines that begin with "+line, count(chinese), count(english))
 		}
 		expectLinks(t, pair[0])
 		expectLinks(t, pair[1])
@@ -488,7 +494,8 @@ func TestFormat(t *testing.T) {
 
 // Each member of the format has a comment where it is defined.
 func TestFormatComments(t *testing.T) {
-	types := strings.Fields("entry prompt switched review reviewerFacts changeFacts outcome tokens tree look step steps summary reviewOfSession")
+	types := strings.Fields("entry prompt switched review reviewerFacts changeFacts outcome tokens tree look " +
+		"step steps summary reviewOfSession")
 	known := 0
 	for _, path := range []string{"timeline.go", "git.go", "status.go", "review_by_hand.go"} {
 		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ParseComments)

@@ -17,7 +17,8 @@ import (
 // daemon is shell code that starts a process in a session of its own that ignores
 // SIGTERM, and waits until it is there.
 func daemon(box *sandbox) string {
-	return fmt.Sprintf("(%s=daemon ccc >%s/daemon &)\nuntil grep -q ready %[2]s/daemon; do sleep 0.01; done\n", testMainVariable, box.home)
+	const code = "(%s=daemon ccc >%s/daemon &)\nuntil grep -q ready %[2]s/daemon; do sleep 0.01; done\n"
+	return fmt.Sprintf(code, testMainVariable, box.home)
 }
 
 // endedReview is how a hook ends in the middle of a review.
@@ -40,7 +41,9 @@ func TestReviewEnded(t *testing.T) {
 		"sighup":            {signal: syscall.SIGHUP, stderr: "审查没有做完就被结束了"},
 		"sigkill":           {signal: syscall.SIGKILL},
 		"verdict_then_hang": {first: fakeReview{decides(false, "not yet")}, stdout: blockNotYet},
-		"verdict_then_tidy": {first: fakeReview{runs(`trap 'echo >"$HOME/tidy"; exit' TERM`), decides(false, "not yet"), runs("while :; do sleep 0.05; done")}, stdout: blockNotYet, tidies: true},
+		"verdict_then_tidy": {stdout: blockNotYet, tidies: true,
+			first: fakeReview{runs(`trap 'echo >"$HOME/tidy"; exit' TERM`), decides(false, "not yet"),
+				runs("while :; do sleep 0.05; done")}},
 	} {
 		t.Run(name, func(t *testing.T) { end.play(t) })
 	}
@@ -63,7 +66,8 @@ func (end endedReview) play(t *testing.T) {
 	holding := strings.Replace(daemon(box), ">"+box.home, "2>&1 | tee "+box.home, 1) // the reviewer's stdout
 	stubborn := fakeReview{runs("trap '' TERM"), runs(holding)}
 	if end.signal == syscall.SIGKILL { // then nobody is left to end what does not heed the kernel
-		stubborn = fakeReview{runs("trap 'kill $!; exit' TERM; sh -c 'echo ready >" + box.home + "/daemon; exec sleep 100' & wait")}
+		const waits = `trap 'kill $!; exit' TERM; sh -c 'echo ready >"$HOME/daemon"; exec sleep 100' & wait`
+		stubborn = fakeReview{runs(waits)}
 	}
 	complains := fakeReview{runs("echo I am ended >&2")} // which is not the reason
 	box.reviews(slices.Concat(complains, stubborn, end.first, fakeReview{runs("sleep 100")}))
@@ -106,8 +110,8 @@ func (end endedReview) play(t *testing.T) {
 	}
 }
 
-// A trial that takes long is told, ends at its time or with Ctrl-C, and nothing of it stays. An answer counts although another
-// hook hangs. It stands here to begin early.
+// A trial that takes long is told, ends at its time or with Ctrl-C, and nothing of it stays. An answer counts
+// although another hook hangs. It stands here to begin early.
 func TestTrialEnded(t *testing.T) {
 	t.Parallel()
 	const hangs = "trap '' TERM HUP; (setsid sh -c 'trap \"\" TERM; sleep 100' &)\nsleep 100"
@@ -176,8 +180,10 @@ func TestNohup(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			box := newHookBox(t)
 			talk := userLine("1", "", "do it") + "\n" + agentLine("2", "1", "done") + "\n"
-			box.write(".claude/projects/x/"+testSession+".jsonl", 0o600, strings.ReplaceAll(talk, `"/work"`, `"`+box.work+`"`))
-			box.reviews(fakeReview{runs(parent + "kill -HUP $PPID $(parent $PPID); sleep 0.5"), decides(false, "not yet")})
+			talk = strings.ReplaceAll(talk, `"/work"`, `"`+box.work+`"`)
+			box.write(".claude/projects/x/"+testSession+".jsonl", 0o600, talk)
+			hangsUp := runs(parent + "kill -HUP $PPID $(parent $PPID); sleep 0.5")
+			box.reviews(fakeReview{hangsUp, decides(false, "not yet")})
 			got := box.run(60*time.Second, box.event(eventStop, ""), "sh", "-c", `trap "" HUP; `+test.command)
 			expectIs(t, "stdout", got.stdout, test.stdout)
 			expectEqual(t, "the verdicts", box.timelineVerdicts(), []verdict{verdictBlock})
@@ -190,14 +196,16 @@ func TestNohup(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			box := newHookBox(t)
 			box.vars = append(box.vars, "TMPDIR="+t.TempDir())
-			got := box.run(60*time.Second, "", "sh", "-c", `trap "" HUP INT; `+test.command+` & until `+test.until+` >/dev/null 2>&1; do sleep 0.05; done
+			got := box.run(60*time.Second, "", "sh", "-c", `trap "" HUP INT; `+test.command+` &
+				until `+test.until+` >/dev/null 2>&1; do sleep 0.05; done
 				kill -HUP $!; kill -INT $!; sleep 0.5; kill -0 $! && echo runs; kill -TERM $!; wait $!`)
 			expectIs(t, "behind SIGHUP and SIGINT it", got.stdout, "runs\n")
 		})
 	}
 }
 
-// A verdict that comes when the user has pressed Esc, or when the client has been killed, is none: nobody hears it.
+// A verdict that comes when the user has pressed Esc, or when the client has been killed, is none: nobody
+// hears it.
 func TestReviewUnheard(t *testing.T) {
 	beside(t)
 	seen := func(box *sandbox) (verdicts []verdict) {
@@ -211,17 +219,19 @@ func TestReviewUnheard(t *testing.T) {
 	t.Run("told to end behind the verdict", func(t *testing.T) {
 		box := newHookBox(t)
 		box.reviews(fakeReview{decides(true, ""), runs(`kill -TERM $(cat "$HOME/ccc"); sleep 0.3`)})
-		got := box.run(60*time.Second, box.event(eventStop, ""), "sh", "-c", `echo $$ >"$HOME/ccc"; exec ccc supervisor-hook`)
+		const command = `echo $$ >"$HOME/ccc"; exec ccc supervisor-hook`
+		got := box.run(60*time.Second, box.event(eventStop, ""), "sh", "-c", command)
 		expectEnd(t, "the stop", got, 0, "", errUserEnded.zh)
 		expectEqual(t, "the verdicts", seen(box), []verdict{verdictCancelled})
 	})
-	for name, test := range map[string]struct{ review fakeReview }{
-		"behind the verdict": {fakeReview{decides(true, ""), runs(`kill -KILL $(cat "$HOME/client"); echo killed >"$HOME/begun"; sleep 1`)}},
-		"before it":          {fakeReview{runs(`kill -KILL $(cat "$HOME/client"); echo killed >"$HOME/begun"; sleep 100`), decides(true, "")}},
+	const kills = `kill -KILL $(cat "$HOME/client"); echo killed >"$HOME/begun"; sleep `
+	for name, review := range map[string]fakeReview{
+		"behind the verdict": {decides(true, ""), runs(kills + "1")},
+		"before it":          {runs(kills + "100"), decides(true, "")},
 	} {
 		t.Run("the client is killed "+name, func(t *testing.T) {
 			box := newHookBox(t)
-			box.reviews(test.review)
+			box.reviews(review)
 			box.claudeIs(fmt.Sprintf(playingClient, fakeClaude()))
 			box.vars = append(box.vars, `PLAY=echo $$ >"$HOME/client"; hook `+testSession+" Stop")
 			got := box.run(60*time.Second, "", "ccc", "--supervisor")
@@ -247,15 +257,15 @@ func TestReviewNotStarted(t *testing.T) {
 	} {
 		box.vars = append(box.vars, "CCC_CLAUDE="+test.claude)
 		got := box.stop("")
-		if got.code != 0 || got.stdout != "" || !strings.Contains(got.stderr, "ccc: no review: ") || !strings.Contains(got.stderr, test.want) {
-			t.Errorf("%s: %+v", test.claude, got)
-		}
+		expectEnd(t, test.claude, got, 0, "", "ccc: no review: ")
+		expectIn(t, test.claude, got.stderr, test.want)
 	}
 	expectEqual(t, "the verdicts", box.timelineVerdicts(), slices.Repeat([]verdict{verdictFailed}, 2))
 }
 
-// The claude of the launch has gone: Claude Code has moved from npm to its own installer. The one in PATH reviews, else the one
-// that an installer has put into the home. If there is none, the advice is one that a running session can follow.
+// The claude of the launch has gone: Claude Code has moved from npm to its own installer. The one in PATH
+// reviews, else the one that an installer has put into the home. If there is none, the advice is one that a
+// running session can follow.
 func TestReviewerMoved(t *testing.T) {
 	box := newHookBox(t)
 	box.vars = append(box.vars, "CCC_CLAUDE=/no/such/claude")

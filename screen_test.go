@@ -82,8 +82,9 @@ func TestScreenColumns(t *testing.T) {
 // Widths as EastAsianWidth.txt has them, of Chinese, Japanese, Korean and emoji.
 func TestScreenWidth(t *testing.T) {
 	for text, want := range map[string]int{
-		"": 0, "abc": 3, "é": 1, "·…—“”": 5, "①→■☆♥✔⚠™": 8, "ｱｲ": 2, "中文，。": 8, "ＡＢ￥": 6, "한글": 4, "カナ　": 6, "𠮷": 2, "〈〉": 4,
-		"✨⏳🟢✅⚡⭐🚀🫠🀄🈁☔": 22, "e\u0301": 1, "か\u3099": 2, "\u1112\u1161\u11ab": 2, "ก\u0e34": 1, "a\u20dd": 1, "a\u200d中": 3,
+		"": 0, "abc": 3, "é": 1, "·…—“”": 5, "①→■☆♥✔⚠™": 8, "ｱｲ": 2, "中文，。": 8, "ＡＢ￥": 6, "한글": 4,
+		"カナ　": 6, "𠮷": 2, "〈〉": 4, "✨⏳🟢✅⚡⭐🚀🫠🀄🈁☔": 22, "e\u0301": 1, "か\u3099": 2,
+		"\u1112\u1161\u11ab": 2, "ก\u0e34": 1, "a\u20dd": 1, "a\u200d中": 3,
 	} {
 		if got := displayWidth(text); got != want {
 			t.Errorf("%q (%+q) is %d wide, want %d", text, text, got, want)
@@ -105,7 +106,8 @@ func TestScreenWidth(t *testing.T) {
 		_, isInRange := slices.BinarySearch(wideRanges, r)
 		expectIs(t, string(r), runeWidth(r) == 2 && !isInRange, true)
 	}
-	for r, want := range map[rune]int{0x2ff: 1, 0x300: 0, 0x10ff: 1, 0x115f: 2, 0x1160: 0, 0x11ff: 0, 0x1200: 1, 0x200b: 1, 0x200c: 0, 0x200d: 0, 0x200e: 1, 0x40000: 1} {
+	for r, want := range map[rune]int{0x2ff: 1, 0x300: 0, 0x10ff: 1, 0x115f: 2, 0x1160: 0, 0x11ff: 0, 0x1200: 1,
+		0x200b: 1, 0x200c: 0, 0x200d: 0, 0x200e: 1, 0x40000: 1} {
 		expectIs(t, fmt.Sprintf("the width of %x", r), runeWidth(r), want)
 	}
 }
@@ -178,13 +180,14 @@ func TestScreenTexts(t *testing.T) {
 	zone := time.Local
 	time.Local = time.FixedZone("east", 8*3600)
 	t.Cleanup(func() { time.Local = zone })
-	expectIs(t, "in the user's zone", clock(time.Date(2026, 1, 1, 20, 30, 0, 0, time.UTC)), "2026-01-02 04:30:00")
+	evening := time.Date(2026, 1, 1, 20, 30, 0, 0, time.UTC)
+	expectIs(t, "in the user's zone", clock(evening), "2026-01-02 04:30:00")
 	path := filepath.Join(t.TempDir(), "out")
 	file, err := os.Create(path)
 	check(t, err)
 	defer file.Close()
 	s := (&page{screen: newScreen(file)}).newStory(stateDir("/s").session("x"))
-	s.writeTitle(time.Date(2026, 1, 1, 20, 30, 0, 0, time.UTC), "", "what", "")
+	s.writeTitle(evening, "", "what", "")
 	check(t, s.Flush())
 	text, err := os.ReadFile(path)
 	check(t, err)
@@ -192,7 +195,8 @@ func TestScreenTexts(t *testing.T) {
 	expectIs(t, "another day", clock(time.Date(2026, 1, 2, 3, 4, 0, 0, time.Local)), "2026-01-02 03:04:00")
 }
 
-// A block stands to the right of its lead, the item of a list under its first word; a terminal's colours are those of the verdicts.
+// A block stands to the right of its lead, the item of a list under its first word; a terminal's colours are
+// those of the verdicts.
 func TestScreenBlock(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "out")
 	file, err := os.Create(path)
@@ -209,10 +213,12 @@ func TestScreenBlock(t *testing.T) {
 	check(t, s.Flush())
 	text, err := os.ReadFile(path)
 	check(t, err)
-	expectIs(t, "what is written", string(text), "  lead one two three\n       four five\n       - an item of a\n         list\n       12. twelve of the\n           list    x\n"+
+	expectIs(t, "what is written", string(text), "  lead one two three\n       four five\n"+
+		"       - an item of a\n         list\n       12. twelve of the\n           list    x\n"+
 		"  lead ok\n       -----------------\n"+
 		"as  it is, however long that may be, outside a terminal\n\x1b[1m[SUPERVISOR]\x1b[0m on a\nterminal\n")
-	for v, want := range map[verdict]string{verdictAllow: "32", verdictBlock: "33", verdictFailed: "31", verdictLimit: "31", verdictCancelled: "", "odd": ""} {
+	for v, want := range map[verdict]string{verdictAllow: "32", verdictBlock: "33", verdictFailed: "31",
+		verdictLimit: "31", verdictCancelled: "", "odd": ""} {
 		expectIs(t, "the colour of "+string(v), verdictColour(v), want)
 	}
 	expectIs(t, "no colour", s.paint("", "x"), "x")
