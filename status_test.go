@@ -306,13 +306,16 @@ func TestStatusUnread(t *testing.T) {
 	box.vars = append(box.vars, "LANG=C", "LC_ALL=")
 	failed := outcome{Verdict: verdictFailed, Error: "why"}
 	box.timelineOf("newer", ended(review{Ended: ago(time.Minute), outcome: failed}).in(box.work))
-	box.timelineOf("bad", ended(review{Ended: ago(time.Minute), outcome: failed}).in(box.work))
+	box.timelineOf("worse", ended(review{Ended: ago(time.Minute), outcome: failed}).in(box.work))
+	box.write(".claude/ccc/supervisor-worse.json", 0o600, "{")
 	box.write(".claude/ccc/supervisor-bad.json", 0o600, "{")
 	box.write(".claude/ccc/supervisor-silent-output.jsonl", 0o600, "{}\n")
 	got := box.run(10*time.Second, "", "ccc", "status")
-	expectCounts(t, "status", got.stdout, map[string]int{"\nbad ": 1, "  审查未完成（": 2, "silent": 0})
+	expectCounts(t, "status", got.stdout, map[string]int{"\nbad ": 1, "\nworse ": 1, "  审查未完成（": 2, "silent": 0})
 	expectIn(t, "stderr of status", got.stderr, "supervisor-bad.json: ", `"language": "en"`)
-	check(t, os.Remove(filepath.Join(box.home, ".claude/ccc/supervisor-bad.json")))
+	for _, name := range []string{"bad", "worse"} {
+		check(t, os.Remove(box.stateDir().session(name).stateFile()))
+	}
 	expectIs(t, "status --json", box.run(10*time.Second, "", "ccc", "status", "--json").stderr, "")
 	for _, command := range []string{"status", "status --json", "log newer"} {
 		got := box.run(20*time.Second, "", "sh", "-c", "ccc "+command+" >/dev/full")
