@@ -35,7 +35,8 @@ func TestFaultDisk(t *testing.T) {
 			expectEnd(t, "the stop", box.stop(""), 0, blockNotYet, want)
 			box.expectBounded(1)
 			box.vars = append(box.vars, "COLUMNS=1000")
-			expectIn(t, "doctor", box.run(60*time.Second, "", "ccc", "doctor").stdout, "problem  state directory: writing to "+dir, want)
+			expectIn(t, "doctor", box.run(60*time.Second, "", "ccc", "doctor").stdout,
+				"problem  state directory: writing to "+dir, want)
 		})
 	}
 }
@@ -48,15 +49,17 @@ func TestFaultDiskLinked(t *testing.T) {
 	check(t, os.Rename(state, box.home+"/elsewhere"))
 	check(t, os.Symlink("../elsewhere", state))
 	got := box.run(60*time.Second, "", "unshare", "-m", "sh", "-c",
-		`mount -t tmpfs -o size=64k none $HOME/elsewhere && { head -c 100000 /dev/zero >$HOME/elsewhere/filler; ccc doctor; }`)
+		`cd; mount -t tmpfs -o size=64k none elsewhere && { head -c 1M /dev/zero >elsewhere/x; ccc doctor; }`)
 	expectIn(t, "doctor", got.stdout, "problem  state directory: writing to ", "no space left")
 	box.ccc("doctor") // so that there is a directory for trials
-	got = box.run(60*time.Second, "", "unshare", "-m", "sh", "-c", `mount --bind $HOME/elsewhere $HOME/elsewhere && mount -o remount,ro,bind $HOME/elsewhere && ccc doctor`)
-	expectIn(t, "of a read-only one", got.stdout, "problem  hooks tried: trying the hooks: ", "problem  state directory: writing to ")
+	got = box.run(60*time.Second, "", "unshare", "-m", "sh", "-c",
+		`mount --bind $HOME/elsewhere $HOME/elsewhere && mount -o remount,ro,bind $HOME/elsewhere && ccc doctor`)
+	expectIn(t, "of a read-only one", got.stdout, "problem  hooks tried: trying the hooks: ",
+		"problem  state directory: writing to ")
 }
 
-// withoutSync calls do on a thread of its own on which, and in all that it starts, no sync of a file to the disk works: a
-// filter of system calls plays such a disk.
+// withoutSync calls do on a thread of its own on which, and in all that it starts, no sync of a file to the
+// disk works: a filter of system calls plays such a disk.
 func withoutSync(t *testing.T, do func()) {
 	t.Helper()
 	const number, noNewPrivileges, filterMode = 0, 38, 2
@@ -76,7 +79,8 @@ func withoutSync(t *testing.T, do func()) {
 		if err = callError("prctl", errno); err != nil {
 			return
 		}
-		_, _, errno = syscall.RawSyscall(syscall.SYS_PRCTL, syscall.PR_SET_SECCOMP, filterMode, uintptr(unsafe.Pointer(&filter)))
+		_, _, errno = syscall.RawSyscall(syscall.SYS_PRCTL, syscall.PR_SET_SECCOMP, filterMode,
+			uintptr(unsafe.Pointer(&filter)))
 		if err = callError("seccomp", errno); err == nil {
 			do()
 		}
@@ -87,8 +91,8 @@ func withoutSync(t *testing.T, do func()) {
 	}
 }
 
-// A disk that can't take what was written to it costs the user's file nothing: it is replaced after the sync, not
-// before.
+// A disk that can't take what was written to it costs the user's file nothing: it is replaced after the
+// sync, not before.
 func TestFaultSync(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "settings.json")
 	check(t, os.WriteFile(path, []byte("old"), 0o600))
@@ -106,8 +110,8 @@ func TestFaultSync(t *testing.T) {
 	}
 }
 
-// So it is of each file that ccc writes for the user. What is missing or was changed by hand is to be written, the disk fails, and
-// the command says so and leaves that file as it was.
+// So it is of each file that ccc writes for the user. What is missing or was changed by hand is to be
+// written, the disk fails, and the command says so and leaves that file as it was.
 func TestSyncOfEach(t *testing.T) {
 	const settings, record = ".claude/settings.json", ".claude/.ccc-installed.json"
 	for name, test := range map[string]struct {
@@ -130,7 +134,8 @@ func TestSyncOfEach(t *testing.T) {
 				text := box.read(test.edit[0])
 				expectIn(t, "what is edited", text, test.edit[1])
 				box.write(test.edit[0], 0o600, strings.Replace(text, test.edit[1], test.edit[2], 1))
-				box.write(record, 0o600, strings.Replace(box.read(record), `"disableAllHooks"`, `"allowManagedHooksOnly"`, 1))
+				box.write(record, 0o600, strings.Replace(box.read(record), `"disableAllHooks"`, `"allowManagedHooksOnly"`,
+					1))
 			case test.command == nil:
 				check(t, os.Remove(filepath.Join(box.home, test.file)))
 			}
@@ -164,8 +169,8 @@ func TestFaultOthersFile(t *testing.T) {
 	expectEnd(t, "the stop", box.stop(""), 0, blockNotYet, "permission denied")
 }
 
-// A record that belongs to another user, or whose lock does: each event says so, and what was sent back there stays. If it
-// can't be read, ccc verdict can't tell.
+// A record that belongs to another user, or whose lock does: each event says so, and what was sent back
+// there stays. If it can't be read, ccc verdict can't tell.
 func TestFaultOthersRecord(t *testing.T) {
 	onlyRoot(t)
 	for suffix, code := range map[string]int{".json": 2, ".lock": 1} {
@@ -179,7 +184,8 @@ func TestFaultOthersRecord(t *testing.T) {
 		check(t, os.Chown(found[0], 0, 0))
 		box.reviews(allows(""))
 		const denied = "permission denied"
-		expectIs(t, "what the prompt's message says of "+suffix, strings.Count(box.submit("go on").stdout, denied), 1)
+		expectIs(t, "what the prompt's message says of "+suffix, strings.Count(box.submit("go on").stdout, denied),
+			1)
 		expectIn(t, "the stop's "+suffix, box.stop("").stderr, "noting the last review: open "+found[0]+": "+denied)
 		expectIs(t, "the exit code with root's "+suffix, box.run(30*time.Second, "", "ccc", "verdict").code, code)
 		check(t, os.Chown(found[0], madeUpUser, madeUpUser))

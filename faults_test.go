@@ -20,18 +20,21 @@ import (
 	"time"
 )
 
-// Without a count nothing but Claude Code's flag bounds a loop, which of another type counts as set, and nothing the loop
-// of a question.
+// Without a count nothing but Claude Code's flag bounds a loop, which of another type counts as set, and
+// nothing the loop of a question.
 func TestFaultStateDirectoryInPlace(t *testing.T) {
 	box := newHookBox(t)
 	box.write(statePath+"/x", 0o600, "")
-	for _, event := range []string{box.event(eventPreToolUse, asked), box.event(eventStop, `"stop_hook_active":"no"`)} {
+	for _, event := range []string{box.event(eventPreToolUse, asked),
+		box.event(eventStop, `"stop_hook_active":"no"`)} {
 		got := box.hook(event)
-		if got.code != 0 || got.stdout != "" || box.read("../fake/reviewer-1.args") != "" || !strings.Contains(got.stderr, errNoCount.Error()) {
+		if got.code != 0 || got.stdout != "" || box.read("../fake/reviewer-1.args") != "" ||
+			!strings.Contains(got.stderr, errNoCount.Error()) {
 			t.Errorf("%+v", got)
 		}
 	}
-	if got := box.stop(""); decided(got.stdout) != blockNotYet || !strings.Contains(got.stderr, "counting the iteration") {
+	if got := box.stop(""); decided(got.stdout) != blockNotYet ||
+		!strings.Contains(got.stderr, "counting the iteration") {
 		t.Errorf("got %+v", got)
 	}
 	box.expectBounded(1)
@@ -45,7 +48,8 @@ func TestFaultLockHeld(t *testing.T) {
 	check(t, err)
 	defer unlock()
 	got := box.stop("")
-	if got.code != 0 || decided(got.stdout) != blockNotYet || !strings.Contains(got.stderr, "locking") || got.took > lockPatience+10*time.Second {
+	if got.code != 0 || decided(got.stdout) != blockNotYet || !strings.Contains(got.stderr, "locking") ||
+		got.took > lockPatience+10*time.Second {
 		t.Errorf("got %+v", got)
 	}
 }
@@ -64,7 +68,8 @@ func TestFaultOutputUnwritable(t *testing.T) {
 	box.expectBounded(3)
 }
 
-// In the session the user reads that not all of a review could be recorded: stderr of a hook is not shown there.
+// In the session the user reads that not all of a review could be recorded: stderr of a hook is not shown
+// there.
 func TestFaultUnrecordedInSession(t *testing.T) {
 	for name, path := range map[string]string{"the output": outputPath, "the timeline": eventsPath} {
 		box := newHookBox(t)
@@ -72,11 +77,13 @@ func TestFaultUnrecordedInSession(t *testing.T) {
 		expectNotIn(t, "a stop", box.stop("").stdout, "没能完整记录下来")
 		check(t, os.Remove(filepath.Join(box.home, path)))
 		box.write(path+"/x", 0o600, "")
-		expectIn(t, name+" can't be written", box.stop(`"stop_hook_active":true`).stdout, `"decision":"block"`, "没能完整记录下来：", path+": is a directory")
+		expectIn(t, name+" can't be written", box.stop(`"stop_hook_active":true`).stdout, `"decision":"block"`,
+			"没能完整记录下来：", path+": is a directory")
 	}
 }
 
-// Whatever a review came to, it says what was not recorded of it. A write of the output that fails in mid-review is that, too.
+// Whatever a review came to, it says what was not recorded of it. A write of the output that fails in
+// mid-review is that, too.
 func TestUnrecordedSaid(t *testing.T) {
 	for _, v := range []verdict{verdictAllow, verdictBlock, verdictFailed, verdictLimit} {
 		r := newReview(eventStop)
@@ -89,7 +96,8 @@ func TestUnrecordedSaid(t *testing.T) {
 	path := filepath.Join(box.home, outputPath)
 	check(t, errors.Join(os.Remove(path), os.Symlink("/dev/full", path)))
 	got := box.stop("").stdout
-	expectIn(t, "the decision and the message", got, `"decision":"block"`, "没能完整记录下来：", "no space left on device")
+	expectIn(t, "the decision and the message", got, `"decision":"block"`, "没能完整记录下来：",
+		"no space left on device")
 	box = newHookBox(t) // whose count can't be begun anew
 	box.inSession()
 	box.reviews(fakeReview{runs("rm $HOME/" + statePath + "; mkdir $HOME/" + statePath), decides(true, "")})
@@ -105,8 +113,8 @@ func TestFaultConfigBrokenInSession(t *testing.T) {
 	}
 }
 
-// Launches at once wait for each other: each writes a SUPERVISOR.md of its own, and settings of its own for the hooks, and the
-// record has all of these files.
+// Launches at once wait for each other: each writes a SUPERVISOR.md of its own, and settings of its own for
+// the hooks, and the record has all of these files.
 func TestFaultManyLaunches(t *testing.T) {
 	box := newFakeBox(t)
 	box.setSettings("{\n  \"mine\": 1\n}\n")
@@ -114,7 +122,7 @@ func TestFaultManyLaunches(t *testing.T) {
 	results := make(chan commandResult, launches)
 	for n := range launches {
 		own := *box
-		own.vars = append(slices.Clone(box.vars), fmt.Sprintf("CCC_CONFIG_DIR=%s/%d", box.home, n), "TMPDIR=/none") // files are made beside their own
+		own.vars = append(slices.Clone(box.vars), fmt.Sprintf("CCC_CONFIG_DIR=%s/%d", box.home, n), "TMPDIR=/none")
 		own.write(fmt.Sprint(n, "/ccc.json"), 0o600, fmt.Sprintf(`{"supervisor":{"timeout_seconds":%d}}`, 1000+n))
 		go func() { results <- own.run(120*time.Second, "", "ccc", "--supervisor") }()
 	}
@@ -129,7 +137,8 @@ func TestFaultManyLaunches(t *testing.T) {
 		expectIn(t, "the record", record, fmt.Sprintf("%q:", fmt.Sprintf("%s/%d/SUPERVISOR.md", box.home, n)))
 	}
 	text := box.read(".claude/settings.json")
-	if !json.Valid([]byte(text)) || strings.Count(text, "supervisor-hook") != 4 || !strings.Contains(text, "\"mine\": 1") {
+	if !json.Valid([]byte(text)) || strings.Count(text, "supervisor-hook") != 4 ||
+		!strings.Contains(text, "\"mine\": 1") {
 		t.Errorf("settings.json is %s", text)
 	}
 }
@@ -143,7 +152,8 @@ func TestReadersReadOn(t *testing.T) {
 	gone := exec.Command("true") // the first client of the second launch
 	check(t, gone.Run())
 	work := func(language string, seconds int, launches ...string) {
-		box.write(".claude/ccc.json", 0o600, fmt.Sprintf(`{"language":%q,"supervisor":{"timeout_seconds":%d}}`, language, seconds))
+		box.write(".claude/ccc.json", 0o600, fmt.Sprintf(`{"language":%q,"supervisor":{"timeout_seconds":%d}}`,
+			language, seconds))
 		if got := box.run(60*time.Second, "", "env", "-u", "CCC_LAUNCH", "ccc", "--supervisor"); got.code != 0 {
 			t.Fatalf("the launch: %+v", got)
 		}
@@ -161,7 +171,8 @@ func TestReadersReadOn(t *testing.T) {
 	work("zh", 600, second, first)
 	files, before := map[string]*os.File{}, map[string]string{}
 	for _, name := range box.files() {
-		if isOwn := strings.HasSuffix(name, "/ccc.json") || strings.HasSuffix(name, ".lock"); strings.HasPrefix(name, ".claude/") && !isOwn {
+		if isOwn := strings.HasSuffix(name, "/ccc.json") ||
+			strings.HasSuffix(name, ".lock"); strings.HasPrefix(name, ".claude/") && !isOwn {
 			file, err := os.Open(filepath.Join(box.home, name))
 			check(t, err)
 			defer file.Close()
@@ -204,7 +215,8 @@ func TestFaultKilled(t *testing.T) {
 		box.setSettings(original)
 		launch := box.command("ccc", []string{"kimi", "glm"}[i%2], "--supervisor")
 		hook := box.command("ccc", "supervisor-hook")
-		hook.Stdin = strings.NewReader(box.event(eventPrompt, `"prompt":"/supervisor `+[]string{"on", "off"}[i%2]+`"`))
+		hook.Stdin = strings.NewReader(box.event(eventPrompt, `"prompt":"/supervisor `+[]string{"on", "off"}[i%2]+
+			`"`))
 		for _, cmd := range []interface {
 			Start() error
 			Wait() error
@@ -216,7 +228,8 @@ func TestFaultKilled(t *testing.T) {
 		hook.Process.Kill()
 		launch.Wait()
 		hook.Wait()
-		if text := box.read(".claude/settings.json"); text != original && (!json.Valid([]byte(text)) || strings.Count(text, "supervisor-hook") != 4) {
+		if text := box.read(".claude/settings.json"); text != original &&
+			(!json.Valid([]byte(text)) || strings.Count(text, "supervisor-hook") != 4) {
 			t.Fatalf("round %d: settings.json is %q", i, text)
 		}
 		if text := box.read(statePath); text != "" && !json.Valid([]byte(text)) {
@@ -229,18 +242,20 @@ func TestFaultKilled(t *testing.T) {
 			t.Errorf("after the kills: %+v", got)
 		}
 	}
-	for _, name := range box.files() { // beside a file of the user's what was left stays until that is written again
+	// Beside a file of the user's what was left stays until that is written again.
+	for _, name := range box.files() {
 		if strings.HasPrefix(name, ".claude/ccc/") {
 			expectNotIn(t, "a file that is left", name, "ccc-tmp")
 		}
 	}
 }
 
-// Whatever the reviewer does to its streams, the hook decides as it should and
-// stays below 64 MB. Linux counts what the test itself had at the hook's start, too: so this runs alone, and before tests that
-// take much.
+// Whatever the reviewer does to its streams, the hook decides as it should and stays below 64 MB. Linux
+// counts what the test itself had at the hook's start, too: so this runs alone, and before tests that take
+// much.
 func TestFaultReviewer(t *testing.T) {
-	const result = `printf '%s\n' '{"type":"result","subtype":"success","result":"{\"allow_stop\":false,\"feedback\":\"not yet\"}"}'`
+	const result = `printf '%s\n' '{"type":"result","subtype":"success",` +
+		`"result":"{\"allow_stop\":false,\"feedback\":\"not yet\"}"}'`
 	flood, large := "100000000", "10000000"
 	if raceEnabled { // which counts no memory, and reads so slowly that the patience with a pipe would end
 		flood, large = "40000000", "1000000"
@@ -255,10 +270,12 @@ func TestFaultReviewer(t *testing.T) {
 		{"closes_stdout_early", result + "; exec >&-; sleep 0.2", blockNotYet, ""},
 		{"pipes_held_by_child", result + "; sleep 100 & exit 0", blockNotYet, ""},
 		{"floods_stderr", "head -c " + flood + " /dev/zero | tr '\\0' x >&2\n" + result, blockNotYet, ""},
-		{"floods_stdout", "head -c " + flood + " /dev/zero | tr '\\0' x; echo\n" + result, blockNotYet, "over 32 MiB"},
+		{"floods_stdout", "head -c " + flood + " /dev/zero | tr '\\0' x; echo\n" + result, blockNotYet,
+			"over 32 MiB"},
 		{"nul_and_bad_utf8", `printf '\000\377\n{"type":"\377"}\n'` + "\n" + result, blockNotYet, "dropped a line"},
 		{"large_lines",
-			`for i in 1 2 3 4 5; do printf '{"type":"user","text":"'; head -c ` + large + ` /dev/zero | tr '\0' x; printf '"}\n'; done` + "\n" + result,
+			`for i in 1 2 3 4 5; do printf '{"type":"user","text":"'; head -c ` + large +
+				` /dev/zero | tr '\0' x; printf '"}\n'; done` + "\n" + result,
 			blockNotYet, ""},
 	}
 	for _, test := range tests {
@@ -273,7 +290,8 @@ func TestFaultReviewer(t *testing.T) {
 				event = box.event(eventStop, `"last_assistant_message":"`+strings.Repeat("x", 300000)+`"`)
 			}
 			cmd.Stdin = strings.NewReader(event)
-			if got := box.finish(cmd, time.Minute); got.code != 0 || got.stdout != test.stdout || !strings.Contains(got.stderr, test.stderr) {
+			if got := box.finish(cmd, time.Minute); got.code != 0 || got.stdout != test.stdout ||
+				!strings.Contains(got.stderr, test.stderr) {
 				t.Errorf("exit %d, stdout %q, stderr %.500q", got.code, got.stdout, got.stderr)
 			}
 			usage := cmd.ProcessState.SysUsage().(*syscall.Rusage)
@@ -299,8 +317,9 @@ func TestFaultInput(t *testing.T) {
 		{"large", `{"session_id":"` + testSession + `","x":"` + strings.Repeat("x", 2<<20) + `"}`, blockNotYet},
 		{"duplicate_keys", `{"session_id":"../x","session_id":"` + testSession + `"}`, blockNotYet},
 		{"duplicate_keys_unsafe", `{"session_id":"` + testSession + `","session_id":"../x"}`, ""},
-		{"other_case", `{"session_id":"` + testSession + `","SESSION_ID":"../x"}`, ""}, // to encoding/json the same field
-		{"bad_utf8", "{\"session_id\":\"" + testSession + "\",\"last_assistant_message\":\"\xff\xfe\"}", blockNotYet},
+		{"other_case", `{"session_id":"` + testSession + `","SESSION_ID":"../x"}`, ""},
+		{"bad_utf8", "{\"session_id\":\"" + testSession + "\",\"last_assistant_message\":\"\xff\xfe\"}",
+			blockNotYet},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -308,7 +327,8 @@ func TestFaultInput(t *testing.T) {
 				t.Skip("64 MiB take ten seconds there")
 			}
 			got := box.run(60*time.Second, test.stdin, "ccc", "supervisor-hook")
-			if got.code != 0 || got.stdout != test.stdout || (test.stdout == "") != strings.Contains(got.stderr, "reading the hook event") {
+			if got.code != 0 || got.stdout != test.stdout ||
+				(test.stdout == "") != strings.Contains(got.stderr, "reading the hook event") {
 				t.Errorf("exit %d, %q, %.300q", got.code, got.stdout, got.stderr)
 			}
 		})
@@ -323,10 +343,13 @@ func TestFaultHostilePrompt(t *testing.T) {
 	}{
 		"huge": {func(path string) error { return os.WriteFile(path, make([]byte, 10<<20), 0o600) },
 			"larger than 100 KiB"},
-		"utf-16":   {func(path string) error { return os.WriteFile(path, []byte("\xff\xfeb\x00e\x00"), 0o600) }, promptName + " is no text in UTF-8"},
-		"zeros":    {func(path string) error { return os.WriteFile(path, []byte("be\x00"), 0o600) }, promptName + " is no text in UTF-8"},
-		"fifo":     {func(path string) error { return syscall.Mkfifo(path, 0o600) }, "not a regular file"},
-		"loop":     {func(path string) error { return os.Symlink(path, path) }, "too many levels of symbolic links"},
+		"utf-16": {func(path string) error { return os.WriteFile(path, []byte("\xff\xfeb\x00e\x00"), 0o600) },
+			promptName + " is no text in UTF-8"},
+		"zeros": {func(path string) error { return os.WriteFile(path, []byte("be\x00"), 0o600) }, promptName +
+			" is no text in UTF-8"},
+		"fifo": {func(path string) error { return syscall.Mkfifo(path, 0o600) }, "not a regular file"},
+		"loop": {func(path string) error { return os.Symlink(path, path) },
+			"too many levels of symbolic links"},
 		"dev_zero": {func(path string) error { return os.Symlink("/dev/zero", path) }, "not a regular file"},
 	}
 	for name, test := range tests {
@@ -398,19 +421,22 @@ func TestReliabilityListed(t *testing.T) {
 	table, err := os.ReadFile("RELIABILITY.md")
 	check(t, err)
 	listed, defined := map[string]bool{}, map[string]bool{}
-	for _, match := range regexp.MustCompile("`((?:Test|Fuzz)[A-Za-z]+)`").FindAllStringSubmatch(string(table), -1) {
+	for _, match := range regexp.MustCompile("`((?:Test|Fuzz)[A-Za-z]+)`").FindAllStringSubmatch(string(table),
+		-1) {
 		listed[match[1]] = true
 	}
 	files, _ := filepath.Glob("*_test.go")
 	for _, file := range files {
 		text, err := os.ReadFile(file)
 		check(t, err)
-		for _, match := range regexp.MustCompile(`(?m)^func ((?:Test|Fuzz)[A-Za-z]+)\(`).FindAllStringSubmatch(string(text), -1) {
+		function := regexp.MustCompile(`(?m)^func ((?:Test|Fuzz)[A-Za-z]+)\(`)
+		for _, match := range function.FindAllStringSubmatch(string(text), -1) {
 			defined[match[1]] = true
 		}
 	}
 	for name := range defined {
-		if mustList := regexp.MustCompile("^(TestFault|TestReview|Fuzz)").MatchString(name); mustList && !listed[name] {
+		if mustList := regexp.MustCompile("^(TestFault|TestReview|Fuzz)").MatchString(name); mustList &&
+			!listed[name] {
 			t.Errorf("RELIABILITY.md lacks %s", name)
 		}
 	}
@@ -429,7 +455,8 @@ func TestFaultStderrClosed(t *testing.T) {
 	}
 	long := says(strings.Repeat("what the reviewer thinks ", length))
 	box := newHookBox(t)
-	box.reviews(fakeReview{runs(`echo x >"$FAKE_CLAUDE_DIR/runs"; while [ ! -e "$FAKE_CLAUDE_DIR/end" ]; do sleep 0.05; done`), long, long, decides(false, "not yet")})
+	const waits = `cd "$FAKE_CLAUDE_DIR"; echo x >runs; while [ ! -e end ]; do sleep 0.05; done; cd "$OLDPWD"`
+	box.reviews(fakeReview{runs(waits), long, long, decides(false, "not yet")})
 	read, write, err := os.Pipe()
 	check(t, err)
 	cmd := box.command("ccc", "supervisor-hook")

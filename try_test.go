@@ -1,6 +1,7 @@
 package main
 
-// ccc try on every system, and the copy in a review: offered, used, recorded and told; and a review without one.
+// ccc try on every system, and the copy in a review: offered, used, recorded and told; and a review without
+// one.
 
 import (
 	"fmt"
@@ -36,7 +37,8 @@ func skipCopy(t *testing.T, cmd *exec.Cmd, why string) {
 	skipTry(t, "NO COPY CAN BE MADE HERE, nothing of it was tested: "+why)
 }
 
-// machineCopies has cmd, the test binary, look whether the machine has all that a copy takes. Only Linux does.
+// machineCopies has cmd, the test binary, look whether the machine has all that a copy takes. Only Linux
+// does.
 var machineCopies = func(cmd *exec.Cmd) bool { return false }
 
 func TestTryUsage(t *testing.T) {
@@ -52,19 +54,23 @@ func TestTryUsage(t *testing.T) {
 		{[]string{"--timeout", "soon", "true"}, 2, "soon"},
 		{[]string{"--no-such-flag", "true"}, 2, "no-such-flag"},
 	} {
-		expectEnd(t, strings.Join(test.args, " "), box.run(10*time.Second, "", slices.Concat([]string{"ccc", "try"}, test.args)...), test.code, "", test.want)
+		expectEnd(t, strings.Join(test.args, " "),
+			box.run(10*time.Second, "", slices.Concat([]string{"ccc", "try"}, test.args)...), test.code, "", test.want)
 	}
-	expectEnd(t, tryInsideSubcommand, box.run(10*time.Second, "", "ccc", tryInsideSubcommand), 2, "", "ccc try only")
+	expectEnd(t, tryInsideSubcommand, box.run(10*time.Second, "", "ccc", tryInsideSubcommand), 2, "",
+		"ccc try only")
 }
 
 func TestTryEnv(t *testing.T) {
 	env := []string{"PATH=/bin", "KIMI_TOKEN=secret", "API_TIMEOUT_MS=1", "OTHER=3", "ANTHROPIC_API_KEY=secret",
 		"CLAUDECODE=1", "CLAUDE_CONFIG_DIR=/x", "CCC_SUPERVISOR=1", tryVariable + "=abc",
-		"AWS_BEARER_TOKEN_BEDROCK=x", "AWS_SECRET_ACCESS_KEY=x", "AWS_SESSION_TOKEN=x", "GOOGLE_APPLICATION_CREDENTIALS=/x", "AZURE_CLIENT_SECRET=x"}
+		"AWS_BEARER_TOKEN_BEDROCK=x", "AWS_SECRET_ACCESS_KEY=x", "AWS_SESSION_TOKEN=x",
+		"GOOGLE_APPLICATION_CREDENTIALS=/x", "AZURE_CLIENT_SECRET=x"}
 	c := defaultConfig()
 	want := []string{"PATH=/bin", "KIMI_TOKEN=secret", "API_TIMEOUT_MS=1", "OTHER=3"}
 	expectEqual(t, "without providers", tryEnv(env, c), want)
-	c.Providers = map[string]*provider{"kimi": {Env: map[string]string{"ANTHROPIC_AUTH_TOKEN": "${KIMI_TOKEN}", "API_TIMEOUT_MS": "600000"}}}
+	c.Providers = map[string]*provider{"kimi": {Env: map[string]string{"ANTHROPIC_AUTH_TOKEN": "${KIMI_TOKEN}",
+		"API_TIMEOUT_MS": "600000"}}}
 	expectEqual(t, "with one", tryEnv(env, c), []string{"PATH=/bin", "OTHER=3"})
 }
 
@@ -73,7 +79,8 @@ func TestTryBrokenConfig(t *testing.T) {
 	box := newFakeBox(t)
 	box.write(".claude/ccc.json", 0o600, `{"providers":{"kimi":{"env":{"TOKEN":"${KIMI_TOKEN}"}}}`)
 	got := box.run(10*time.Second, "", "ccc", "try", "echo ran")
-	if got.code != tryImpossible || got.stdout != "" || !strings.Contains(got.stderr, "ccc.json") || strings.Count(got.stderr, "\n") != 1 {
+	if got.code != tryImpossible || got.stdout != "" || !strings.Contains(got.stderr, "ccc.json") ||
+		strings.Count(got.stderr, "\n") != 1 {
 		t.Errorf("%+v", got)
 	}
 }
@@ -116,26 +123,33 @@ func TestTryOffered(t *testing.T) {
 	try := tryCommand()
 	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"allowed_tools":["Read"]}}`)
 	box.reviews(fakeReview{
-		runs(try + ` 'cat notes.txt; echo changed >notes.txt; touch new; exit 3' >"$dir/ran"; ` + try + ` sleep 0.2; ` + try + ` --timeout 100ms 'sleep 5'`),
+		runs(try + ` 'cat notes.txt; echo changed >notes.txt; touch new; exit 3' >"$dir/ran"; ` + try +
+			` sleep 0.2; ` + try + ` --timeout 100ms 'sleep 5'`),
 		decides(false, "not yet")})
 	expectEnd(t, "the stop", box.stop(""), 0, blockNotYet, saidNotYet)
 	args, request := box.read("../fake/reviewer-1.args"), box.read("../fake/reviewer-1.stdin")
-	expectIn(t, "the reviewer's command line", args, "--allowedTools\nRead\nBash("+try+":*)\n", reviewerSettings(nil, try, []string{box.work}, false))
+	expectIn(t, "the reviewer's command line", args, "--allowedTools\nRead\nBash("+try+":*)\n",
+		reviewerSettings(nil, try, []string{box.work}, false))
 	expectIn(t, "the request", request, "```sh\n"+tryExample(try)+"\n```")
 	expectNotIn(t, "the request", request, "这里建不了副本")
 	expectIs(t, "the output of the reviewer's command", box.read("../fake/ran"), "a note\n")
-	if names, _ := filepath.Glob(box.work + "/*"); len(names) != 1 || box.read("../work/notes.txt") != "a note\n" {
+	if names, _ := filepath.Glob(box.work + "/*"); len(names) != 1 ||
+		box.read("../work/notes.txt") != "a note\n" {
 		t.Errorf("the project holds %q", names)
 	}
 	var ran []string
 	for _, r := range box.lastRuns() {
-		ran = append(ran, fmt.Sprintf("%s %d %v", r.Command, *r.ExitCode, r.DurationSeconds > 0 && r.DurationSeconds < 5))
+		ran = append(ran, fmt.Sprintf("%s %d %v", r.Command, *r.ExitCode, r.DurationSeconds > 0 &&
+			r.DurationSeconds < 5))
 	}
-	want := []string{"cat notes.txt; echo changed >notes.txt; touch new; exit 3 3 true", "sleep 0.2 0 true", "sleep 5 124 true"}
+	want := []string{"cat notes.txt; echo changed >notes.txt; touch new; exit 3 3 true", "sleep 0.2 0 true",
+		"sleep 5 124 true"}
 	expectEqual(t, "what is recorded", ran, want)
 	told := box.run(10*time.Second, "", "ccc", "log").stdout
-	if !strings.Contains(told, "    实测：cat notes.txt; echo changed >notes.txt; touch new; exit 3 → 退出码 3") ||
-		strings.Index(told, "→ 退出码 124") > strings.Index(told, "反馈：not yet") || strings.Count(told, "    实测：") != 3 || strings.Contains(told, "ccc try") {
+	if !strings.Contains(told,
+		"    实测：cat notes.txt; echo changed >notes.txt; touch new; exit 3 → 退出码 3") ||
+		strings.Index(told, "→ 退出码 124") > strings.Index(told, "反馈：not yet") ||
+		strings.Count(told, "    实测：") != 3 || strings.Contains(told, "ccc try") {
 		t.Errorf("ccc log:\n%s", told)
 	}
 	// Outside a review nothing is recorded.
@@ -153,11 +167,13 @@ func (box *sandbox) lastRuns() []step {
 	return h.Reviews[len(h.Reviews)-1].did.Runs
 }
 
-// Of what a command of a review prints the end is recorded, without secrets, and the reviewer sees all of it in order.
+// Of what a command of a review prints the end is recorded, without secrets, and the reviewer sees all of it
+// in order.
 func TestTryRecorded(t *testing.T) {
 	box := newHookBox(t)
 	needCopy(t, box)
-	box.vars = append(box.vars, tryVariable+"="+filepath.Join(box.home, ".claude/ccc", testSession, "r1"), "MY_TOKEN=the-secret-of-1")
+	box.vars = append(box.vars, tryVariable+"="+filepath.Join(box.home, ".claude/ccc", testSession, "r1"),
+		"MY_TOKEN=the-secret-of-1")
 	box.timelineOf(testSession, began(review{ID: "r1"}))
 	for _, test := range []struct {
 		command, sums string // what sha256sum and wc say of the output
@@ -169,10 +185,11 @@ func TestTryRecorded(t *testing.T) {
 		{`echo kept; (sleep 30; echo late) & exit 0`, "5", "kept\n"},
 		{`echo it is $MY_TOKEN; echo "<$MY_TOKEN>"; printf "\377end"`, "", "it is ***\n<***>\n\uFFFDend"},
 		{`echo the-secret-of-1; echo x`, "", "***\nx\n"},
-		{`echo $MY_TOKEN; head -c 1994 /dev/zero | tr "\0" x`, "2010", "***\n" + strings.Repeat("x", 1994)}, // it begins before what is recorded
+		{`echo $MY_TOKEN; head -c 1994 /dev/zero | tr "\0" x`, "2010", "***\n" + strings.Repeat("x", 1994)},
 	} {
 		if os.Getenv(tryTestVariable) != "all" { // where 100 MB take their time
-			test.command, test.sums = strings.Replace(test.command, "100000000", "10000000", 1), strings.Replace(test.sums, "100000004", "10000004", 1)
+			test.command, test.sums = strings.Replace(test.command, "100000000", "10000000", 1),
+				strings.Replace(test.sums, "100000004", "10000004", 1)
 		}
 		shell := "ccc try " + shellQuote(test.command) + " 2>&1"
 		switch test.sums {
@@ -185,10 +202,12 @@ func TestTryRecorded(t *testing.T) {
 		got := box.run(60*time.Second, "", "sh", "-c", shell)
 		ran := box.lastRuns()
 		last := ran[len(ran)-1]
-		if last.Review != "r1" || last.Command != strings.ReplaceAll(test.command, "the-secret-of-1", "***") || test.sums != "gone" && last.Output != test.output {
+		if last.Review != "r1" || last.Command != strings.ReplaceAll(test.command, "the-secret-of-1", "***") ||
+			test.sums != "gone" && last.Output != test.output {
 			t.Errorf("%s: recorded %.300q", test.command, last.Output)
 		}
-		if test.sums != "" && test.sums != "gone" && strings.TrimSpace(got.stdout) != test.sums || test.sums == "" && strings.Count(got.stdout, "\n") < 2 {
+		if test.sums != "" && test.sums != "gone" && strings.TrimSpace(got.stdout) != test.sums ||
+			test.sums == "" && strings.Count(got.stdout, "\n") < 2 {
 			t.Errorf("%s: %.300q", test.command, got.stdout)
 		}
 	}
@@ -196,7 +215,8 @@ func TestTryRecorded(t *testing.T) {
 	cmd := box.command("ccc", "try", "echo seen")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true, Ctty: 1}
 	screen, ran := onTerminal(t, cmd, 80), box.lastRuns()
-	if last := ran[len(ran)-1]; !strings.Contains(screen, "seen") || last.Command != "echo seen" || runtime.GOOS == "linux" && last.Output != say(shownOnTerminal) {
+	if last := ran[len(ran)-1]; !strings.Contains(screen, "seen") || last.Command != "echo seen" ||
+		runtime.GOOS == "linux" && last.Output != say(shownOnTerminal) {
 		t.Errorf("%q, recorded %+v", screen, last)
 	}
 }
@@ -205,7 +225,9 @@ func TestTryFollowed(t *testing.T) {
 	box := newShowBox(t, 80)
 	needCopy(t, box)
 	try := tryCommand()
-	box.reviews(fakeReview{says("I run it."), runs(try + ` 'echo; exit 7'; until [ -f "$FAKE_CLAUDE_DIR/go" ]; do sleep 0.02; done`), decides(false, "not yet")})
+	box.reviews(fakeReview{says("I run it."),
+		runs(try + ` 'echo; exit 7'; until [ -f "$FAKE_CLAUDE_DIR/go" ]; do sleep 0.02; done`),
+		decides(false, "not yet")})
 	box.submit("mend it")
 	output, end := follow(t, box, "-f", testSession)
 	await(t, output, "mend it")
@@ -240,7 +262,8 @@ func (box *sandbox) expectNoCopy(t *testing.T, why string) {
 
 // What the kernel makes up is no place to copy, whatever variable names it; shared memory is.
 func TestTryKernels(t *testing.T) {
-	for path, want := range map[string]bool{"/proc": true, "/proc/self": true, "/sys/fs": true, "/dev": true, "/dev/pts": true, "/dev/shm": false, "/dev/shm/a": false,
+	for path, want := range map[string]bool{"/proc": true, "/proc/self": true, "/sys/fs": true, "/dev": true,
+		"/dev/pts": true, "/dev/shm": false, "/dev/shm/a": false,
 		"/process": false, "/system": false, "/devel": false, "/home": false, "/": false} {
 		expectIs(t, path, isKernels(path), want)
 	}
@@ -249,7 +272,8 @@ func TestTryKernels(t *testing.T) {
 // Of a long output the last 2,000 bytes are recorded, and no part of a character.
 func TestRunOutput(t *testing.T) {
 	d := stateDir(t.TempDir())
-	recordRun(step{Kind: stepRun, Output: "start" + strings.Repeat("长", 1000)}, []string{tryVariable + "=" + d.file("s/r")})
+	recordRun(step{Kind: stepRun, Output: "start" + strings.Repeat("长", 1000)},
+		[]string{tryVariable + "=" + d.file("s/r")})
 	text, err := os.ReadFile(d.session("s").timelineFile())
 	check(t, err)
 	e, _ := parseEntry(text)
@@ -269,10 +293,13 @@ func TestTryMisused(t *testing.T) {
 		decides(false, "not yet")})
 	box.submit("do it")
 	got := box.stop("")
-	expectIn(t, "the receipt", got.stdout, " · ccc try --timeout x 'make lint' → 退出码 2 · echo tested → tested · ccc try --bogus make → 退出码 2\"")
+	expectIn(t, "the receipt", got.stdout, " · ccc try --timeout x 'make lint' → 退出码 2 · "+
+		"echo tested → tested · ccc try --bogus make → 退出码 2\"")
 	told := box.ccc("log", testSession)
-	expectIn(t, "the log", told, "    实测：ccc try --timeout x 'make lint' → 退出码 2 · ", " 秒: try: --timeout x: expected a duration",
-		"    实测：echo tested → 退出码 0 · ", "          tested\n", "    实测：ccc try --bogus make → 退出码 2 · ")
+	expectIn(t, "the log", told, "    实测：ccc try --timeout x 'make lint' → 退出码 2 · ",
+		" 秒: try: --timeout x: expected a duration",
+		"    实测：echo tested → 退出码 0 · ", "          tested\n",
+		"    实测：ccc try --bogus make → 退出码 2 · ")
 	expectCounts(t, "the log", told, map[string]int{"make lint": 1, "echo tested": 1, "    实测：": 3})
 }
 
@@ -281,9 +308,13 @@ func TestTryReviewRuns(t *testing.T) {
 	box := newHookBox(t)
 	needCopy(t, box)
 	running(t, box.stateDir().session(testSession), "r")
-	for left, want := range map[time.Duration]string{time.Hour: `"verdict":"reviewing"`, -time.Hour: `"verdict":"cancelled"`} {
-		box.timelineOf(testSession, prompted("x").in(box.work), began(review{ID: "r", Deadline: ago(-left)}).in(box.work))
-		expectIn(t, "ccc status outside", box.run(10*time.Second, "", "ccc", "status", "--json").stdout, `"verdict":"reviewing"`)
-		expectIn(t, "ccc status in a copy", box.run(60*time.Second, "", "ccc", "try", "ccc status --json").stdout, want)
+	for left, want := range map[time.Duration]string{time.Hour: `"verdict":"reviewing"`,
+		-time.Hour: `"verdict":"cancelled"`} {
+		box.timelineOf(testSession, prompted("x").in(box.work),
+			began(review{ID: "r", Deadline: ago(-left)}).in(box.work))
+		expectIn(t, "ccc status outside", box.run(10*time.Second, "", "ccc", "status", "--json").stdout,
+			`"verdict":"reviewing"`)
+		expectIn(t, "ccc status in a copy", box.run(60*time.Second, "", "ccc", "try", "ccc status --json").stdout,
+			want)
 	}
 }
