@@ -250,7 +250,7 @@ func TestPages(t *testing.T) {
 		expectLinks(t, pair[0])
 		expectLinks(t, pair[1])
 	}
-	for _, page := range []string{"RELIABILITY.md", "CHANGELOG.md", "CONTRIBUTING.md"} {
+	for _, page := range []string{"RELIABILITY.md", "docs/faults.md", "CHANGELOG.md", "CONTRIBUTING.md"} {
 		expectLinks(t, page)
 		for _, name := range regexp.MustCompile("`([a-z_]+\\.go)`").FindAllStringSubmatch(readPage(t, page), -1) {
 			if _, err := os.Stat(name[1]); err != nil {

@@ -1,6 +1,6 @@
 package main
 
-// What breaks, breaks for real here: no mock of the file system. RELIABILITY.md
+// What breaks, breaks for real here: no mock of the file system. docs/faults.md
 // lists every fault with its test; TestReliabilityListed keeps it complete.
 
 import (
@@ -414,11 +414,11 @@ func TestFaultSoak(t *testing.T) {
 	}
 }
 
-// TestReliabilityListed keeps RELIABILITY.md complete: every test of a fault is
+// TestReliabilityListed keeps docs/faults.md complete: every test of a fault is
 // in it, and every name in it is one of a test.
 func TestReliabilityListed(t *testing.T) {
 	t.Parallel()
-	table, err := os.ReadFile("RELIABILITY.md")
+	table, err := os.ReadFile("docs/faults.md")
 	check(t, err)
 	listed, defined := map[string]bool{}, map[string]bool{}
 	for _, match := range regexp.MustCompile("`((?:Test|Fuzz)[A-Za-z]+)`").FindAllStringSubmatch(string(table),
@@ -437,12 +437,12 @@ func TestReliabilityListed(t *testing.T) {
 	for name := range defined {
 		if mustList := regexp.MustCompile("^(TestFault|TestReview|Fuzz)").MatchString(name); mustList &&
 			!listed[name] {
-			t.Errorf("RELIABILITY.md lacks %s", name)
+			t.Errorf("docs/faults.md lacks %s", name)
 		}
 	}
 	for name := range listed {
 		if !defined[name] {
-			t.Errorf("RELIABILITY.md names %s, which does not exist", name)
+			t.Errorf("docs/faults.md names %s, which does not exist", name)
 		}
 	}
 }
