@@ -735,7 +735,7 @@ func TestRealClientWrapperAddsMode(t *testing.T) {
 	forClients(t, answers, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
 		for flags, want := range map[string]string{
 			"--dangerously-skip-permissions":      "allow",
-			"--permission-mode bypassPermissions": "failed",
+			"--permission-mode bypassPermissions": "allow", // which is disabled: the mode is default
 			"--permission-mode acceptEdits":       "failed",
 		} {
 			box.use(newScriptedAPI(t, answers))
