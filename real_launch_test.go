@@ -234,7 +234,7 @@ func (tty *terminal) movesToBackground(text string) {
 		return strings.Contains(tty.box.run(30*time.Second, "", "claude", "agents", "--json").stdout, "pid")
 	})
 	tty.keys("Escape")
-	tty.waitUntil("the session", time.Minute, func(screen string) bool {
+	tty.waitUntil("the session", 3*time.Minute, func(screen string) bool {
 		isMoved := strings.Contains(screen, "moved to the background")
 		return strings.Contains(screen, "bypass permissions on") && !isMoved
 	})
