@@ -227,7 +227,7 @@ func TestPages(t *testing.T) {
 			// In zsh a comment is arguments; the commands of the first page are not to be pasted at once.
 			isFirst := slices.Contains(pages[0][:], page)
 			if block.kind == "sh" && trailingComment.MatchString(text) && !isFirst {
-				t.Errorf("%s has a comment behind a command: %s", page, text)
+				t.Errorf("%s has a comment after a command: %s", page, text)
 			}
 			if block.kind != "json" {
 				text = regexp.MustCompile(`"[^"$]*"`).ReplaceAllString(trailingComment.ReplaceAllString(text, ""), "")

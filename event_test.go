@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// A prompt is recognised in the transcript, which writes it with another white space, and behind /supervisor.
+// A prompt is recognised in the transcript, which writes it with another white space, and after /supervisor.
 func TestIsRequest(t *testing.T) {
 	for request, prompt := range map[string]string{
 		"fix it":             "fix it\n",

@@ -127,7 +127,7 @@ func TestFaultManyLaunches(t *testing.T) {
 		go func() { results <- own.run(120*time.Second, "", "ccc", "--supervisor") }()
 	}
 	for range launches {
-		// One that finds the hooks of another behind its trial, with their own timeout, is refused.
+		// One that finds the hooks of another after its trial, with their own timeout, is refused.
 		if got := <-results; got.code != 0 && !strings.Contains(got.stderr, "ccc's part went out of ") {
 			t.Errorf("got %+v", got)
 		}

@@ -82,7 +82,7 @@ func TestMain(m *testing.M) {
 		time.Sleep(time.Minute)
 		os.Exit(0)
 	}
-	// Under nohup, or behind an & in a script, these are ignored, and what the tests start would ignore them
+	// Under nohup, or before an & in a script, these are ignored, and what the tests start would ignore them
 	// too.
 	for _, s := range []os.Signal{syscall.SIGHUP, syscall.SIGINT} {
 		if signal.Ignored(s) {
@@ -139,7 +139,7 @@ func memoryServes() bool {
 	return err == nil && os.Remove(dir) == nil
 }
 
-// Help and version are asked for as of every program, behind --supervisor too. All of it fits a screen of 80
+// Help and version are asked for as of every program, after --supervisor too. All of it fits a screen of 80
 // by 24; of every subcommand --help and `ccc help NAME` print a page of 12 lines at most, with an example. A
 // wrong call is an error of two lines, the message and the synopsis.
 func TestHelp(t *testing.T) {

@@ -18,7 +18,7 @@ import (
 	"time"
 )
 
-// inTurn is the member of a stop's event behind a blocked one.
+// inTurn is the member of a stop's event after a blocked one.
 const inTurn = `"stop_hook_active":true`
 
 // aSecret is one by its form.

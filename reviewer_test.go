@@ -105,7 +105,7 @@ func TestStreamOutcome(t *testing.T) {
 	expectIs(t, "the output without a result", s.outcome.Tokens.Output, 9)
 }
 
-// Of several results the last that holds a verdict counts, whatever a woken reviewer says behind it, and
+// Of several results the last that holds a verdict counts, whatever a woken reviewer says after it, and
 // their costs are added up. A reviewer that has only spoken may be waiting for what it has started.
 func TestStreamWoken(t *testing.T) {
 	said := func(text string) string { return `"subtype":"success","result":` + string(encodeJSON(text)) }
@@ -120,7 +120,7 @@ func TestStreamWoken(t *testing.T) {
 		name    string
 		results []string
 		want    string // the verdict and the feedback, or a part of the error
-		over    int    // the result behind which the end is not awaited; 0: none
+		over    int    // the result after which the end is not awaited; 0: none
 	}{
 		{"a refusal, then words", []string{no, more}, "block fix the race", 1},
 		{"an approval, then words", []string{yes, more}, "allow ", 1},

@@ -143,7 +143,7 @@ var inShort = strings.NewReplacer(say(remarkWithEsc), "BESIDE", say(remarkInterr
 	say(remarkAnswered), "ANSWERED", say(remarkRefused), "REFUSED", say(remarkApproved), "APPROVED",
 	say(remarkPlanned), "PLANNED")
 
-// toldOf returns the requests with what became of them and their remarks in short, and a bar behind each.
+// toldOf returns the requests with what became of them and their remarks in short, and a bar after each.
 func toldOf(requests []userRequest) (told string) {
 	for _, r := range requests {
 		told += strings.TrimSpace(r.fate+" "+inShort.Replace(r.String())) + "|"
@@ -154,7 +154,7 @@ func toldOf(requests []userRequest) (told string) {
 // A requestCase is one of testdata/requests.txt.
 type requestCase struct {
 	name, lines          string
-	requests, last, dirs string // requests and directories with a bar behind each
+	requests, last, dirs string // requests and directories with a bar after each
 }
 
 // readRequestCases reads testdata/requests.txt, whose head says what its lines mean.

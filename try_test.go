@@ -99,7 +99,7 @@ func tryCommand() string {
 	return shellQuote(self) + " try"
 }
 
-// The reviewer is told where files directly in HOME can't be written in a copy, as behind mounts.
+// The reviewer is told where files directly in HOME can't be written in a copy, as below mounts.
 func TestTryHomeTold(t *testing.T) {
 	box := newHookBox(t)
 	needCopy(t, box)
