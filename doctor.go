@@ -115,8 +115,8 @@ func (c *checkup) checkClaude() (string, error) {
 	return l.claude + ", version " + l.version, err
 }
 
-// checkHooks checks that settings.json is as a supervised launch leaves it. Else the next launch mends it, which
-// a session without one does not get.
+// checkHooks checks that settings.json is as a supervised launch leaves it. Else the next launch mends it,
+// which a session without one does not get.
 func (c *checkup) checkHooks() (string, error) {
 	d := c.launch.dirs
 	path := d.settingsFile()

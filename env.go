@@ -188,8 +188,8 @@ func currentDir() (string, error) {
 	return here, nil
 }
 
-// withFileHint returns err with what to do about the file that can't be used, if it has no hint: look who owns
-// it, and who may write there. A variable of ccc's is named if it leads there and can't be right: it is
+// withFileHint returns err with what to do about the file that can't be used, if it has no hint: look who
+// owns it, and who may write there. A variable of ccc's is named if it leads there and can't be right: it is
 // relative, or nothing is there. The hint of any other error is other.
 func withFileHint(err error, other string) error {
 	f := failureOf(err)

@@ -1,13 +1,15 @@
 package main
 
-// Judgement cases: short conversations with the verdict that the default prompt must lead to. The form of the cases and the
-// request that is made of them are tested always; the verdicts only with a real model, for whoever has one:
+// Judgement cases: short conversations with the verdict that the default prompt must lead to. The form of the
+// cases and the request that is made of them are tested always; the verdicts only with a real model, for
+// whoever has one:
 //
 //	CCC_JUDGE_CLAUDE=claude go test -timeout 3h -v -run TestJudgements .
 //
-// runs every case through that claude, as the user is logged in there, and prints a table. CCC_JUDGE_PROMPT=en
-// beside it judges with the English prompt; zh, the Chinese one, is the default. Most cases are pairs: two versions of a
-// story that differ in one fact and in the verdict, in the language of the prompt. The others have one language each.
+// runs every case through that claude, as the user is logged in there, and prints a table.
+// CCC_JUDGE_PROMPT=en beside it judges with the English prompt; zh, the Chinese one, is the default. Most
+// cases are pairs: two versions of a story that differ in one fact and in the verdict, in the language of the
+// prompt. The others have one language each.
 
 import (
 	"bytes"
@@ -28,9 +30,9 @@ import (
 	"text/tabwriter"
 )
 
-// judgementCase is one of the judgement cases: what a reviewer gets to see and the verdict expected of it. Its file may
-// hold, in the place of any value, one for each language ({"zh": ..., "en": ...}) or for each version ({"allow": ...,
-// "block": ...}): a file with versions is two cases.
+// judgementCase is one of the judgement cases: what a reviewer gets to see and the verdict expected of it.
+// Its file may hold, in the place of any value, one for each language ({"zh": ..., "en": ...}) or for each
+// version ({"allow": ..., "block": ...}): a file with versions is two cases.
 type judgementCase struct {
 	Name            string            `json:"name"`
 	Event           string            `json:"event"` // Stop or PreToolUse
@@ -55,8 +57,8 @@ type judgementCase struct {
 	inLanguages, inVersions bool // its file has values for each
 }
 
-// choose returns value with the member of each choice in it that has one of the names in the place of the choice. Of a list
-// null is left out. It tells whether there was a choice.
+// choose returns value with the member of each choice in it that has one of the names in the place of the
+// choice. Of a list null is left out. It tells whether there was a choice.
 func choose(value any, names ...string) (chosen any, isChoice bool) {
 	switch value := value.(type) {
 	case map[string]any:
@@ -148,7 +150,8 @@ func judgementGit(t *testing.T, dir string, args ...string) {
 	}
 }
 
-// prepare puts the files of the case into dir, as the agent left them, and returns the change that the request shows.
+// prepare puts the files of the case into dir, as the agent left them, and returns the change that the
+// request shows.
 func (c judgementCase) prepare(t *testing.T, dir string) (change judgedChange) {
 	t.Helper()
 	put := func(files map[string]string) {
@@ -189,8 +192,8 @@ func (c judgementCase) isOfWords(change judgedChange) bool {
 	return c.Before != nil && c.Question == nil && len(change.paths) == 0 && !slices.ContainsFunc(c.Conversation, isCall)
 }
 
-// request is what the reviewer is asked in dir: the conversation as text, since there is no session to fork, and the
-// request that ccc would send.
+// request is what the reviewer is asked in dir: the conversation as text, since there is no session to fork,
+// and the request that ccc would send.
 func (c judgementCase) request(words judgeWords, dir string, change judgedChange) string {
 	var b strings.Builder
 	b.WriteString(words.begin + "\n")
@@ -309,8 +312,8 @@ func TestJudgements(t *testing.T) {
 	}
 }
 
-// The cases reach a real claude and its verdicts come back; the model is a script that always allows, so just the
-// cases to allow come out right. How a prompt gets there does not depend on its language.
+// The cases reach a real claude and its verdicts come back; the model is a script that always allows, so just
+// the cases to allow come out right. How a prompt gets there does not depend on its language.
 func TestRealClientJudgements(t *testing.T) {
 	beside(t)
 	forNewest(t, script{}, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
@@ -411,8 +414,9 @@ func checkJudgements(t *testing.T, w judgeWords) {
 	}
 }
 
-// The request that is made of a case holds its requests with their remarks, what changed, that the agent plans, and how to run
-// something or that nothing can be run. What changed is looked at in one language of each version: git knows none.
+// The request that is made of a case holds its requests with their remarks, what changed, that the agent
+// plans, and how to run something or that nothing can be run. What changed is looked at in one language of
+// each version: git knows none.
 func TestJudgementRequests(t *testing.T) {
 	for language, w := range judgeLanguages {
 		t.Run(language, func(t *testing.T) {

@@ -327,8 +327,8 @@ func (s *story) writeEnd(r *review) {
 	}
 }
 
-// keepsRequest reports whether the kept request is that of the review: no later review asked a reviewer, which
-// would have overwritten it.
+// keepsRequest reports whether the kept request is that of the review: no later review asked a reviewer,
+// which would have overwritten it.
 func (s *story) keepsRequest(r *review) bool {
 	isLater := func(other review) bool { return other.Way != "" && other.Begun.After(r.Begun) }
 	return r.Way != "" && !slices.ContainsFunc(s.past.Reviews, isLater)

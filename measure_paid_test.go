@@ -51,8 +51,8 @@ func TestMeasure(t *testing.T) {
 	for _, c := range left {
 		tokens += requestTokens(c)
 	}
-	// Of the default model (2.1.332): $5 a million to write the request to the API's cache, $0.20 to read it from there
-	// at each of some ten calls, and $20 for some 4,000 tokens of words.
+	// Of the default model (2.1.332): $5 a million to write the request to the API's cache, $0.20 to read it
+	// from there at each of some ten calls, and $20 for some 4,000 tokens of words.
 	cost := float64(tokens)*(5+10*0.2)/1e6 + float64(len(left))*4000*20/1e6
 	t.Logf("%d reviews with ccc %s and Claude Code %s, prompt %s: some %d tokens of requests, about $%.0f at the default model's prices",
 		len(left), m.by.CCC, m.by.Client, m.by.Prompt, tokens, cost)
@@ -88,8 +88,8 @@ func TestMeasureVisibleTests(t *testing.T) {
 	t.Log("\n" + figures(cases, all))
 }
 
-// newMeasurement builds ccc below root and prepares its environment, with a Claude Code directory of its own, unless
-// a login pays.
+// newMeasurement builds ccc below root and prepares its environment, with a Claude Code directory of its own,
+// unless a login pays.
 func newMeasurement(t *testing.T, root string) measurement {
 	t.Helper()
 	m := measurement{ccc: filepath.Join(root, "ccc"), claude: filepath.Join(root, "claude"), state: stateDir(filepath.Join(root, "ccc-dir/ccc"))}
@@ -163,8 +163,8 @@ func readMeasured(t *testing.T, path string) (all []measured) {
 	return all
 }
 
-// requestTokens is about how many the requests of one review have: Claude Code's own words and tools, the prompt and
-// what the reviewer sees of the case.
+// requestTokens is about how many the requests of one review have: Claude Code's own words and tools, the
+// prompt and what the reviewer sees of the case.
 func requestTokens(c measuredCase) int {
 	size := len(say(defaultPrompt))
 	for name, text := range c.files {

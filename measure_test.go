@@ -1,8 +1,8 @@
 package main
 
-// How often the reviewer is wrong, in both directions, on the measured cases. A case is reviewed as a user has it
-// done: a working tree, a session of Claude Code's, and ccc review --json. Here a stand-in approves each of them;
-// measure_paid_test.go asks a model.
+// How often the reviewer is wrong, in both directions, on the measured cases. A case is reviewed as a user
+// has it done: a working tree, a session of Claude Code's, and ccc review --json. Here a stand-in approves
+// each of them; measure_paid_test.go asks a model.
 
 import (
 	"crypto/rand"
@@ -257,7 +257,8 @@ func TestMeasureStandIn(t *testing.T) {
 		"sent back though done: 0 of 40 (0.0 to 8.8 %)\n", "no verdict: 0 of 80 reviews\n")
 }
 
-// The figures count a case by its first review; a failed one is in neither rate. Those by another model stand apart.
+// The figures count a case by its first review; a failed one is in neither rate. Those by another model stand
+// apart.
 func TestMeasureFigures(t *testing.T) {
 	named := func(name, truth string) measuredCase {
 		return measuredCase{name: name, head: map[string]string{"truth": truth, "says": map[string]string{"not": "comma|point"}[truth]}}

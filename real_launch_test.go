@@ -78,7 +78,8 @@ func TestRealClientNested(t *testing.T) {
 				expectNotIn(t, "to /supervisor", refused, "answer")
 				expectNotIn(t, "the log", box.log(), " switched ")
 				for _, review := range api.requests("review") {
-					// A nested --resume of this very session writes into its transcript as the user's -p would.
+					// A nested --resume of this very session writes into its transcript as the user's -p
+					// would.
 					isNested := func(words string) bool { return words == "NESTED words" }
 					requests := slices.DeleteFunc(requestsOf(t, review.request()), isNested)
 					expectEqual(t, "the requests", requests, []string{"the outer request"})

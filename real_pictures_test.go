@@ -102,7 +102,8 @@ func (p pictured) replies(box *sandbox) map[string][]apiReply {
 
 // play has the session played, and saves what is on the screen of it, and then of ccc log and status, in dir.
 func (p pictured) play(t *testing.T, box *sandbox, dir string) {
-	// The path of this home is as long as the one that is shown in its place, so that no line or column moves.
+	// The path of this home is as long as the one that is shown in its place, so that no line or column
+	// moves.
 	root := "/tmp/" + p.home[len(p.home)-2:]
 	check(t, os.Mkdir(root, 0o700))
 	t.Cleanup(func() { os.RemoveAll(root) })

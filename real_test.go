@@ -283,8 +283,8 @@ func inBackground(command string) apiReply {
 
 // apiRequest is one POST /v1/messages as it came in.
 type apiRequest struct {
-	// Kind is "side" for what is no step of the agent's or the reviewer's work (see sideCalls) or has no tools
-	// (titles), "review" for a call with --json-schema or with the marker, else "agent".
+	// Kind is "side" for what is no step of the agent's or the reviewer's work (see sideCalls) or has no
+	// tools (titles), "review" for a call with --json-schema or with the marker, else "agent".
 	Kind     string
 	Model    string
 	System   string // its blocks, joined by newlines

@@ -161,8 +161,8 @@ func TestRealClientRequests(t *testing.T) {
 		reviews := api.requests("review")
 		conversation := reviews[len(reviews)-1].text()
 		expectIs(t, "the conversation was compacted", strings.Count(conversation, "typed meanwhile"), 1)
-		// What is typed during the agent's last words waits for its stop: the next review has it, and this one
-		// does not wait for it.
+		// What is typed during the agent's last words waits for its stop: the next review has it, and this
+		// one does not wait for it.
 		asked := len(api.requests("agent"))
 		tty.prompt("slow words")
 		api.await(t, "agent", asked+1, time.Minute)

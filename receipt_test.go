@@ -124,7 +124,8 @@ func TestReceipt(t *testing.T) {
 		{verdictAllow, called("Read(a)|Bash(git status)"), "nothing was run in a copy"},
 		{verdictBlock, func(r *review) { r.did.Tools, r.NoVerdict = []string{"Bash(x)"}, true },
 			"nothing was run in a copy · the reviewer gave no verdict: what it said is the feedback"},
-		// The last that failed and the last of the others, as they ran; what was printed where nothing failed.
+		// The last that failed and the last of the others, as they ran; what was printed where nothing
+		// failed.
 		{verdictAllow, ran("0>a>1", "2>b>", "0>c>2\n3\n", "0>d>x", "1>e>no"),
 			"b → exit 2 · d → x · e → exit 1 · 2 more runs"},
 		{verdictAllow, ran("1>a>", "2>b>", "3>c>", "4>d>", "0>e>fine"),

@@ -251,8 +251,8 @@ func planSettings(d dirs, c *configuration) (e *settingsEditor, added []string, 
 	return e, added, nil
 }
 
-// lacking is the error that settings.json, at path, lacks something of ccc's and can't be replaced. why is the
-// error of that, with a path.
+// lacking is the error that settings.json, at path, lacks something of ccc's and can't be replaced. why is
+// the error of that, with a path.
 func lacking(path string, why error) error {
 	reason := why
 	if inner := errors.Unwrap(why); inner != nil { // without the path
@@ -285,9 +285,9 @@ func (f writtenFile) takeBack() error {
 }
 
 // writeFiles writes what a launch adds: the files that it keeps, then the record, which notes them and the
-// muting keys that it adds, and then settings.json. In this order uninstall knows each key. written is what has
-// been written, also with an error. A kept file that can't be written is no error: it is in unwritten, once,
-// since the record then has it as if it were there.
+// muting keys that it adds, and then settings.json. In this order uninstall knows each key. written is what
+// has been written, also with an error. A kept file that can't be written is no error: it is in unwritten,
+// once, since the record then has it as if it were there.
 func writeFiles(d dirs, c *configuration, kept []keptFile, in *installation) (
 	written []writtenFile, unwritten []error, err error,
 ) {

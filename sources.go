@@ -132,8 +132,8 @@ func (s source) removal() string {
 	return "remove it:\n" + editHint(s.name)
 }
 
-// allows reports whether the user has approved this API key for interactive sessions; s is their account file.
-// With --print Claude Code does not ask.
+// allows reports whether the user has approved this API key for interactive sessions; s is their account
+// file. With --print Claude Code does not ask.
 func (s source) allows(key string) bool {
 	isEnd := func(end jsonMember) bool { return end.value.text == key[max(0, len(key)-20):] }
 	return slices.ContainsFunc(s.settings.at("customApiKeyResponses", "approved").items(), isEnd)
@@ -154,7 +154,8 @@ func (s sources) with(key string) (found source) {
 	return found
 }
 
-// value returns the value of key that counts, "" for none. For env.NAME that of env counts if no source has one.
+// value returns the value of key that counts, "" for none. For env.NAME that of env counts if no source has
+// one.
 func (s sources) value(env []string, key string) string {
 	name, isVariable := strings.CutPrefix(key, "env.")
 	if found := s.with(key).at(key); found.raw != "" || !isVariable {
@@ -233,8 +234,8 @@ func (s sources) listed(faults func(in source) []string) (lines string, files []
 	return lines, files
 }
 
-// bashRule returns the rule that refuses each command to the reviewer, and the file that has it, "" for none. A
-// rule to ask refuses them, too, since nobody answers in a review (2.1.280, 2.1.332).
+// bashRule returns the rule that refuses each command to the reviewer, and the file that has it, "" for none.
+// A rule to ask refuses them, too, since nobody answers in a review (2.1.280, 2.1.332).
 func (s sources) bashRule() (rule, file string) {
 	for _, in := range s.inOrder() {
 		for _, kind := range []string{"ask", "deny"} {
@@ -345,8 +346,9 @@ func withoutLaunch(env []string) []string {
 	return setEnv(env, providerVariable, "", addDirsVariable, "", settingsVariable, "", betasVariable, "")
 }
 
-// withoutRefusedKey returns env, a hook's. If the session is interactive, a key that the user does not let such
-// sessions use is left out: a reviewer would use it without asking, and it would pay. A provider's key stays.
+// withoutRefusedKey returns env, a hook's. If the session is interactive, a key that the user does not let
+// such sessions use is left out: a reviewer would use it without asking, and it would pay. A provider's key
+// stays.
 func withoutRefusedKey(d dirs, env []string) []string {
 	key := lookupEnv(env, keyVariable)
 	isInteractive := lookupEnv(env, entrypointVariable) == "cli"

@@ -72,7 +72,8 @@ var (
 
 // The launch.
 var (
-	// The state directory, then names in it: the log's, the output's. All of it takes four lines at 80 columns.
+	// The state directory, then names in it: the log's, the output's. All of it takes four lines at 80
+	// columns.
 	announcement = words{
 		"Supervisor mode enabled\n[Supervisor Mode] 日志文件：%s\n  %s、%s\n",
 		"Supervisor mode enabled\n[Supervisor Mode] Log files: %s\n  %s, %s\n"}

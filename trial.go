@@ -27,9 +27,9 @@ var (
 	trialPatience = 60 * time.Second
 )
 
-// startClaude replaces ccc by claude; it returns only with an error. It plans the launch before it writes, and
-// takes back what it has written if claude does not run the hooks: a launch that is refused leaves every file
-// as it was.
+// startClaude replaces ccc by claude; it returns only with an error. It plans the launch before it writes,
+// and takes back what it has written if claude does not run the hooks: a launch that is refused leaves every
+// file as it was.
 func startClaude(c *invocation, d dirs) error {
 	l := &launch{dirs: d, config: c.config}
 	err := c.configErr
@@ -70,7 +70,8 @@ func (l *launch) write() error {
 	})
 }
 
-// goAhead notes that this launch relies on the hooks, which are still there, and prepares the state directory.
+// goAhead notes that this launch relies on the hooks, which are still there, and prepares the state
+// directory.
 func (l *launch) goAhead() error {
 	d := l.dirs
 	err := withUserFiles(d, func(*installation) error {
@@ -235,13 +236,14 @@ func (l *launch) tryOnce(ctx context.Context) error {
 // hooks nor MCP servers (2.1.280, 2.1.332). An unknown command would go to the model.
 var trialCall = []string{"-p", "--strict-mcp-config", "--setting-sources", "user", "--no-session-persistence"}
 
-// hooklessFlags are those of claude with which it runs no hooks, and the variables are as the first two (2.1.332).
+// hooklessFlags are those of claude with which it runs no hooks, and the variables are as the first two
+// (2.1.332).
 var hooklessFlags = []string{"--bare", "--safe-mode", "--restricted"}
 
 const simpleVariable, safeVariable = "CLAUDE_CODE_SIMPLE", "CLAUDE_CODE_SAFE_MODE"
 
-// mutes returns what keeps claude from running the hooks as far as that can be read, each on a line of its own:
-// keys of settings with their files, variables and flags; and what to do. It is "" if there is nothing.
+// mutes returns what keeps claude from running the hooks as far as that can be read, each on a line of its
+// own: keys of settings with their files, variables and flags; and what to do. It is "" if there is nothing.
 func (l *launch) mutes() (lines, hint string) {
 	lines, files := l.sources.listed(func(in source) (keys []string) {
 		for _, key := range append(slices.Clone(mutingKeys), "env."+simpleVariable, "env."+safeVariable) {
@@ -280,8 +282,8 @@ func (l *launch) trialCommand() []string {
 }
 
 // markFile returns the path of the mark that a trial went well, which is empty. Its name holds a checksum of
-// what may change that. What is not in it, such as an organization's settings elsewhere, costs one session: see
-// tryHooks.
+// what may change that. What is not in it, such as an organization's settings elsewhere, costs one session:
+// see tryHooks.
 func (l *launch) markFile() string {
 	settings, _ := readUserFile(l.dirs.settingsFile())
 	read := readSources(l.dirs, l.args)
