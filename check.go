@@ -14,8 +14,6 @@ import (
 	"time"
 )
 
-const checkPath = ".claude/check"
-
 // checkMode returns the mode of the check of the working tree at top, "" if there is none.
 func checkMode(top string) string {
 	info, err := os.Stat(filepath.Join(top, checkPath))
@@ -77,30 +75,4 @@ func runCheck(ctx context.Context, top string, env []string, timeout time.Durati
 		ran.Error = strings.TrimPrefix(oneLine(failureOf(err).err.Error()), noCopyMade)
 	}
 	return ran
-}
-
-// isRed reports whether a run of the check failed.
-func (s step) isRed() bool { return s.Error == "" && s.ExitCode != nil && *s.ExitCode != 0 }
-
-// check returns the run of the check before the reviewer was asked, nil if there was none.
-func (r review) check() *step {
-	if len(r.did.Runs) == 0 || r.did.Runs[0].Command != checkPath {
-		return nil
-	}
-	return &r.did.Runs[0]
-}
-
-// isByCheck reports whether the check sent the agent back, and no reviewer was asked.
-func (r review) isByCheck() bool { return r.Verdict == verdictBlock && r.Way == "" && r.check() != nil }
-
-// isRed reports whether the check failed when it last ran after the user's last prompt, and nothing was
-// approved since.
-func (h *history) isRed() (isRed bool) {
-	for _, r := range h.sincePrompt() {
-		if check := r.check(); check != nil && check.Error == "" {
-			isRed = check.isRed()
-		}
-		isRed = isRed && !r.approves()
-	}
-	return isRed
 }

@@ -169,6 +169,7 @@ func historyOf(lines ...entry) *history {
 			r.Verdict, r.Error = verdictCancelled, errUserEnded.Error()
 		}
 	}
+	h.sum()
 	return h
 }
 

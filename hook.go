@@ -242,13 +242,13 @@ func (h *hook) notePutOff(ids []string) {
 // transcript that can't be read, or is not complete, may hold a call. If the change is not known, the calls
 // alone count.
 func (h *hook) hasWorked(ctx context.Context, of *subject) bool {
-	last := h.past.lastStop()
+	last := h.past.last.stop
 	since := last.Begun
 	switch {
-	case h.config.Supervisor.Review != reviewWork, of.incomplete, len(h.past.Prompts) == 0:
+	case h.config.Supervisor.Review != reviewWork, of.incomplete, h.past.firstPrompted.IsZero():
 		return true
 	case last.ID == "":
-		since = h.past.Prompts[0].at.Add(-promptTimeout)
+		since = h.past.firstPrompted.Add(-promptTimeout)
 	case last.Verdict != verdictAllow:
 		return true
 	}
@@ -298,7 +298,7 @@ func (h *hook) subject(on *occasion) subject {
 		of.question = encodeJSON(e.ToolInput)
 	}
 	var err error
-	of.conversation, err = e.conversation(h.past.newestPrompt())
+	of.conversation, err = e.conversation(h.past.newestPrompt)
 	h.warn("reading the transcript", err)
 	if theirCommand(h.dirs, h.dirs.here) == "" {
 		h.queue.follow(e.TranscriptPath, of.conversation)
@@ -389,7 +389,7 @@ func (h *hook) recordPrompt(text string) any {
 	}
 	past, err := h.session.readPast(h.state)
 	h.warn("reading the timeline", err)
-	last := past.lastStop()
+	last := past.last.stop
 	isNew := last.line > past.prompted || last.isAbandoned()
 	isCancelled := last.Verdict == verdictCancelled && last.Cause != causeOff && isNew
 	if last.isAbandoned() {

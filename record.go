@@ -243,7 +243,7 @@ func (p place) describe(b *openBegin) string {
 	}
 	h, _ := p.dir.session(b.Session).readHistory()
 	return say(changesOfOther, b.Session, clock(b.Put), clip(oneLine(h.newestRequest()), 300),
-		cutMiddle(h.refusal().Feedback, 2000))
+		cutMiddle(h.last.refusal.Feedback, 2000))
 }
 
 // settle records what has become of the change that the review judged, with its end.

@@ -116,7 +116,7 @@ func (s *supervision) isSentBackByCheck(ctx context.Context, r *review, of *subj
 	recordRun(ran, environ{tryVariable + "=" + s.runsOf(*r)})
 	s.print("  · " + checkPath + " → " + printable(ran.runResult()))
 	ran.Output = strings.TrimSpace(outputKept(ran.Output))
-	if ran.isRed() && !s.past.isRed() {
+	if ran.isRed() && !s.past.last.isRed {
 		r.Verdict = verdictBlock
 		r.Feedback = say(feedbackOfCheck, ran.runExitCode(), duration(ran.DurationSeconds), ran.Output)
 		return true
@@ -141,7 +141,7 @@ func (s *supervision) call(ctx context.Context, r review, of subject) (*reviewer
 	who.Rule = offer.rule
 	who.Way = "own"
 	of.noteReviews(s.past)
-	request := reviewRequest{subject: of, copyOffer: offer, place: s.place, refusal: s.past.refusal(),
+	request := reviewRequest{subject: of, copyOffer: offer, place: s.place, refusal: s.past.last.refusal,
 		iteration: max(r.Iteration, 1), limit: max(r.Limit, 1), // if it counts for no limit, 1/1
 		seconds: int(time.Until(r.Deadline).Round(time.Second).Seconds())}
 	c.input = request.requestText(c.shares)
@@ -290,7 +290,7 @@ func (s *supervision) endAtLimit(r review) review {
 	on := r.occasion()
 	r.Verdict = verdictLimit
 	if on.isStop {
-		r.Feedback = s.past.refusal().Feedback
+		r.Feedback = s.past.last.refusal.Feedback
 	}
 	s.print(say(on.skipped, r.usedUp()))
 	return s.record(r)
@@ -376,7 +376,7 @@ func (s *supervision) noteStep(r review, did step) {
 func (s *supervision) takeWords(r *review) error {
 	on := r.occasion()
 	said := r.Feedback
-	before := s.past.withoutVerdict()
+	before := s.past.last.withoutVerdict
 	isBounded := s.dirs.inSession() && !on.isByHand // by hand somebody reads each
 	withheld := saysNothing(said) || !on.isByHand && holdsApproval(said)
 	most := 2 // so many in a row send the agent back

@@ -60,7 +60,7 @@ func superviseStored(stored storedSession, d dirs) (s *supervision, err error) {
 	if s.past, err = s.session.readPast(s.state); err != nil {
 		return nil, err
 	}
-	if last := s.past.result(); last != nil && last.Verdict == verdictReviewing {
+	if last := s.past.last.result; last != nil && last.Verdict == verdictReviewing {
 		return nil, withHint(errors.New(say(alreadyReviewing)), "ccc log -f "+s.session.id)
 	}
 	if s.config, err = loadConfig(d); err != nil {

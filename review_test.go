@@ -11,7 +11,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -302,8 +301,7 @@ func TestHookWords(t *testing.T) {
 			r.Event = eventStop
 			h.dirs.env = setEnv(h.dirs.env, projectVariable, "")
 		}
-		unread := review{Event: eventStop, Ended: now(), line: 1, outcome: outcome{NoVerdict: true}}
-		h.past = &history{Reviews: slices.Repeat([]review{unread}, test.before)}
+		h.past = &history{last: standing{withoutVerdict: test.before}}
 		err := h.takeWords(&r)
 		if test.why != "" {
 			expectError(t, name, err, test.why)

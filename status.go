@@ -105,11 +105,9 @@ func summarize(known sessionFiles, config *configuration) summary {
 	}
 	s.past = h.Reviews
 	s.add(h.Reviews)
-	for _, r := range h.sincePrompt() {
-		s.number = cmp.Or(r.Iteration, s.number)
-	}
+	s.number = h.last.number
 	s.Request = clip(oneLine(redact(h.newestRequest())), 100)
-	if last := h.result(); last != nil {
+	if last := h.last.result; last != nil {
 		at := last.lastTime()
 		s.Verdict = last.Verdict
 		s.Observed = last.Observed

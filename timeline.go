@@ -42,8 +42,7 @@ const unreviewedYet = "subagents"
 
 // A prompt is one that the user submitted, or Claude Code for them at a time that they have set.
 type prompt struct {
-	Text string    `json:"text,omitempty"` // whole; none of an image alone
-	at   time.Time // of its line
+	Text string `json:"text,omitempty"` // whole; none of an image alone
 }
 
 // A switched is a switch of supervision, by /supervisor.
@@ -238,19 +237,35 @@ func parseEntry(line []byte) (e entry, ok bool) {
 
 // A history is what a session's timeline holds. The order of its lines counts, not their clock.
 type history struct {
-	Prompts    []prompt
-	Reviews    []review // in the order of their last lines
-	isPutOff   bool     // the last stop was put off for subagents, and no prompt came since
-	session    sessionFiles
-	project    string
-	limit      int       // how many reviews a request has
-	updated    time.Time // the last line's
-	line       int       // the number of lines
-	prompted   int       // the number of the last prompt's line, 0 before the first
-	off        int       // that of the last switch to off
-	switched   mode      // by the last switch, "" before one
-	switchedAt time.Time
-	file       lineReader
+	Reviews       []review // in the order of their last lines
+	last          standing // what they come to, as of the last read
+	isPutOff      bool     // the last stop was put off for subagents, and no prompt came since
+	session       sessionFiles
+	project       string
+	limit         int       // how many reviews a request has
+	updated       time.Time // the last line's
+	line          int       // the number of lines
+	firstPrompted time.Time // when the first prompt came, zero before that
+	newestPrompt  string    // the last with words, "" for none
+	prompted      int       // the number of the last prompt's line, 0 before the first
+	off           int       // that of the last switch to off
+	switched      mode      // by the last switch, "" before one
+	switchedAt    time.Time
+	file          lineReader
+}
+
+// A standing is what the reviews of a session come to. A review of which there is none is an empty one.
+type standing struct {
+	stop    review // the last of a stop
+	refusal review // the last that sent the agent back, unless work was approved after it; after a prompt only
+	// one that was observed: the agent has not seen it
+
+	// Since the user's last prompt:
+	result         *review // the one that runs, else the last that counts as a stop and is not from before off
+	number         int     // of the last review, 0 before the first
+	withoutVerdict int     // how many of the last in a row gave no verdict, without those by hand
+	spent          float64 // in US dollars, since the last end of a stop, without those by hand
+	isRed          bool    // the check failed when it last ran, and nothing was approved since
 }
 
 // readHistory reads the session's timeline. With an error the history has what could be read.
@@ -303,6 +318,7 @@ func (h *history) read() error {
 			r.Verdict = verdictReviewing
 		}
 	}
+	h.sum()
 	return err
 }
 
@@ -332,8 +348,8 @@ func (h *history) add(e entry) {
 	case e.Unreviewed != "":
 		h.isPutOff = e.Unreviewed == unreviewedYet
 	case e.Prompt != nil:
-		e.Prompt.at = e.Time
-		h.Prompts = append(h.Prompts, *e.Prompt)
+		h.firstPrompted = cmp.Or(h.firstPrompted, e.Time)
+		h.newestPrompt = cmp.Or(e.Prompt.Text, h.newestPrompt)
 		h.prompted = h.line
 		h.isPutOff = false
 	case e.Switch != nil:
@@ -390,6 +406,23 @@ func (d *steps) add(next step) {
 	}
 }
 
+// checkPath is the path of the project's own check in its working tree.
+const checkPath = ".claude/check"
+
+// isRed reports whether a run of the check failed.
+func (s step) isRed() bool { return s.Error == "" && s.ExitCode != nil && *s.ExitCode != 0 }
+
+// check returns the run of the check before the reviewer was asked, nil if there was none.
+func (r review) check() *step {
+	if len(r.did.Runs) == 0 || r.did.Runs[0].Command != checkPath {
+		return nil
+	}
+	return &r.did.Runs[0]
+}
+
+// isByCheck reports whether the check sent the agent back, and no reviewer was asked.
+func (r review) isByCheck() bool { return r.Verdict == verdictBlock && r.Way == "" && r.check() != nil }
+
 // lastTime returns when the review ended, or began if it runs. An abandoned one has ended with its last step.
 func (r review) lastTime() time.Time {
 	if r.isAbandoned() {
@@ -398,100 +431,61 @@ func (r review) lastTime() time.Time {
 	return cmp.Or(r.Ended, r.Begun)
 }
 
-// newestPrompt returns the last prompt with words, "" for none.
-func (h *history) newestPrompt() (newest string) {
-	for _, p := range h.Prompts {
-		newest = cmp.Or(p.Text, newest)
-	}
-	return newest
-}
-
 // newestRequest returns the user's newest request: a prompt, or if no hook has recorded one, what the last
 // review was given.
 func (h *history) newestRequest() string {
-	newest := h.newestPrompt()
+	newest := h.newestPrompt
 	for i := len(h.Reviews) - 1; i >= 0 && newest == ""; i-- {
 		newest = h.Reviews[i].Request
 	}
 	return newest
 }
 
-// sincePrompt returns the reviews that have ended since the user's last prompt, and those that run.
-func (h *history) sincePrompt() (since []review) {
+// sum makes of the reviews what they come to. One that runs counts as one since the prompt.
+func (h *history) sum() {
+	var sum standing
 	for _, r := range h.Reviews {
-		if r.line > h.prompted || r.Verdict == verdictReviewing {
-			since = append(since, r)
+		on := r.occasion()
+		isLater := r.line > h.prompted
+		if on.isStop {
+			sum.stop = r
 		}
-	}
-	return since
-}
-
-// result returns the review that runs, else the last one since the prompt that counts as a stop, and did not
-// end before supervision was switched off. nil is none.
-func (h *history) result() (last *review) {
-	for _, r := range h.sincePrompt() {
-		if r.Verdict == verdictReviewing {
-			return &r
-		}
-		if r.line > h.off && r.countsAsStop() {
-			last = &r
-		}
-	}
-	return last
-}
-
-// lastStop returns the last review of a stop, an empty one if there is none.
-func (h *history) lastStop() (last review) {
-	for _, r := range h.Reviews {
-		if r.occasion().isStop {
-			last = r
-		}
-	}
-	return last
-}
-
-// refusal returns the last review that sent the agent back, unless work was approved after it; an empty one
-// if there is none. An observed one, which the agent has not seen, outlasts a prompt.
-func (h *history) refusal() (last review) {
-	for _, r := range h.Reviews {
-		switch isRefusal := r.Verdict == verdictBlock && !r.occasion().isByHand; {
+		switch isRefusal := r.Verdict == verdictBlock && !on.isByHand; {
 		case r.approves():
-			last = review{}
-		case isRefusal && (r.Observed || r.line > h.prompted):
-			last = r
+			sum.refusal = review{}
+		case isRefusal && (r.Observed || isLater):
+			sum.refusal = r
 		}
+		isRunning := r.Verdict == verdictReviewing
+		if !isLater && !isRunning {
+			continue
+		}
+		sum.number = cmp.Or(r.Iteration, sum.number)
+		isFound := sum.result != nil && sum.result.Verdict == verdictReviewing
+		if !isFound && (isRunning || r.line > h.off && r.countsAsStop()) {
+			sum.result = &r
+		}
+		if !on.isByHand {
+			sum.spent += r.CostUSD
+			sum.withoutVerdict++
+			if !r.NoVerdict {
+				sum.withoutVerdict = 0
+			}
+		}
+		if r.endsRequest() && on.isStop {
+			sum.spent = 0
+		}
+		if check := r.check(); check != nil && check.Error == "" {
+			sum.isRed = check.isRed()
+		}
+		sum.isRed = sum.isRed && !r.approves()
 	}
-	return last
+	h.last = sum
 }
 
-// withoutVerdict returns how many of the last reviews in a row gave no verdict, since the user's last prompt.
-// A review by hand neither counts nor ends the row.
-func (h *history) withoutVerdict() (row int) {
-	for _, r := range h.sincePrompt() {
-		switch {
-		case r.occasion().isByHand:
-		case r.NoVerdict:
-			row++
-		default:
-			row = 0
-		}
-	}
-	return row
-}
-
-// budgetLeft returns how much of a budget the reviews in the count have left: those since the user's last
-// prompt, or the last end of a stop.
-func (h *history) budgetLeft(budget float64) (left float64) {
-	left = budget
-	for _, r := range h.sincePrompt() {
-		if !r.occasion().isByHand {
-			left -= r.CostUSD
-		}
-		if r.endsRequest() && r.occasion().isStop {
-			left = budget
-		}
-	}
-	return math.Round(left*1e6) / 1e6 // a difference of fractions has odd last digits
+// budgetLeft returns how much of a budget the reviews in the count have left.
+func (h *history) budgetLeft(budget float64) float64 {
+	return math.Round((budget-h.last.spent)*1e6) / 1e6 // a difference of fractions has odd last digits
 }
 
 // occasion returns what r is a review of.

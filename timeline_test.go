@@ -82,7 +82,7 @@ none
 	old, err := s.readHistory()
 	check(t, err)
 	expectIs(t, "of others: project and limit", old.project == "" && old.limit == 0, true)
-	expectIs(t, "of others: what counts", len(old.Prompts)+len(old.Reviews)+len(old.switched), 0)
+	expectIs(t, "of others: what counts", old.prompted+len(old.Reviews)+len(old.switched), 0)
 	expectIs(t, "of others: it has no time", old.updated.IsZero(), true)
 	check(t, os.Remove(s.timelineFile()))
 	check(t, os.Mkdir(s.timelineFile(), 0o700))
@@ -148,7 +148,7 @@ func TestLastReview(t *testing.T) {
 		{"overlapped", []entry{begin1, begin2, endOf("1", allow), endOf("2", block)}, "2"},
 	} {
 		last := ""
-		if r := toldHistory(t, s, append([]entry{prompted("a")}, test.lines...)...).result(); r != nil {
+		if r := toldHistory(t, s, append([]entry{prompted("a")}, test.lines...)...).last.result; r != nil {
 			last = r.ID
 		}
 		expectIs(t, "the result: "+test.name, last, test.want)
@@ -166,7 +166,7 @@ func TestLastReview(t *testing.T) {
 		{"observed, then approved", []entry{observed, endOf("2", allow), prompted("b")}, ""},
 	} {
 		h := toldHistory(t, s, append([]entry{prompted("a")}, test.lines...)...)
-		expectIs(t, "the refusal: "+test.name, h.refusal().ID, test.want)
+		expectIs(t, "the refusal: "+test.name, h.last.refusal.ID, test.want)
 	}
 }
 
@@ -184,7 +184,7 @@ func TestStateUnread(t *testing.T) {
 		2: {{words, again}, {words, byHand, again}, {verdict(verdictBlock), words, again}},
 	} {
 		for i, lines := range rows {
-			expectIs(t, i, historyOf(spaced(lines)...).withoutVerdict(), want)
+			expectIs(t, i, historyOf(spaced(lines)...).last.withoutVerdict, want)
 		}
 	}
 }
