@@ -3,15 +3,11 @@ package main
 // The documents: what they show runs, what they link to is there, and both languages say the same.
 //
 // The format for programs: what log, status and review print with --json has the members that its types have,
-// and each of these is documented where it is defined and in both guides.
+// and each of these is documented in both guides.
 
 import (
 	"cmp"
 	"encoding/json"
-	"fmt"
-	"go/ast"
-	"go/parser"
-	"go/token"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -317,33 +313,6 @@ func (s memberSet) addType(of reflect.Type, under string) {
 	}
 }
 
-// addJSON adds the members of a JSON value.
-func (s memberSet) addJSON(value any, under string) {
-	switch value := value.(type) {
-	case []any:
-		for _, item := range value {
-			s.addJSON(item, under)
-		}
-	case map[string]any:
-		for name, item := range value {
-			if s[under+name] = true; name != "paths" {
-				s.addJSON(item, under+name+".")
-			}
-		}
-	}
-}
-
-// addText adds the members of JSON values.
-func (s memberSet) addText(t *testing.T, text string) memberSet {
-	t.Helper()
-	for d := json.NewDecoder(strings.NewReader(text)); d.More(); {
-		var value any
-		check(t, d.Decode(&value))
-		s.addJSON(value, "")
-	}
-	return s
-}
-
 // copy copies the members under one path to another.
 func (s memberSet) copy(from memberSet, path, to string) {
 	for name := range from {
@@ -365,44 +334,6 @@ func expectMembers(t *testing.T, what string, got, want memberSet) {
 		if !want[name] {
 			t.Errorf("%s has %s, which does not exist", what, name)
 		}
-	}
-}
-
-// fill sets all that is in v to something that JSON shows.
-func fill(v reflect.Value) {
-	switch v.Kind() {
-	case reflect.String:
-		v.SetString("x")
-		if v.Type() == reflect.TypeFor[mode]() { // of which no other word is read
-			v.SetString(string(modeOn))
-		}
-	case reflect.Int:
-		v.SetInt(1)
-	case reflect.Float64:
-		v.SetFloat(1)
-	case reflect.Bool:
-		v.SetBool(true)
-	case reflect.Pointer:
-		v.Set(reflect.New(v.Type().Elem()))
-		fill(v.Elem())
-	case reflect.Slice:
-		v.Set(reflect.MakeSlice(v.Type(), 1, 1))
-		fill(v.Index(0))
-	case reflect.Map:
-		v.Set(reflect.MakeMap(v.Type()))
-		v.SetMapIndex(reflect.ValueOf("x"), reflect.Zero(v.Type().Elem()))
-	case reflect.Struct:
-		if v.Type() == reflect.TypeFor[time.Time]() {
-			v.Set(reflect.ValueOf(now()))
-			return
-		}
-		for i := range v.NumField() {
-			if field := v.Type().Field(i); field.IsExported() || field.Anonymous {
-				fill(v.Field(i))
-			}
-		}
-	default:
-		panic(fmt.Sprint("nobody fills a ", v.Kind()))
 	}
 }
 
@@ -455,69 +386,4 @@ func TestFormat(t *testing.T) {
 		expectMembers(t, page+", ccc status --json", ofStatus, sessions)
 		expectMembers(t, page+", ccc review --json", ofReview, reviewed)
 	}
-
-	box := newHookBox(t)
-	box.write(".claude/projects/x/"+testSession+".jsonl", 0o600, strings.ReplaceAll(
-		userLine("1", "", "fix it")+"\n"+agentLine("2", "1", "done")+"\n", `"/work"`, `"`+box.work+`"`))
-	box.reviews(allows("well"))
-	printed := memberSet{}.addText(t, box.run(30*time.Second, "", "ccc", "review", "--json").stdout)
-	for name := range printed {
-		if !reviewed[name] {
-			t.Errorf("ccc review --json has %s, which does not exist", name)
-		}
-	}
-	for _, name := range strings.Fields("session_id project verdict feedback tools runs refused begun ended") {
-		if !printed[name] {
-			t.Errorf("ccc review --json lacks %s", name)
-		}
-	}
-	var all reviewOfSession
-	fill(reflect.ValueOf(&all).Elem())
-	expectMembers(t, "a review of a session in full", memberSet{}.addText(t, string(encodeJSON(all))), reviewed)
-
-	text := ""
-	for i := range reflect.TypeFor[entry]().NumField() { // a line for each of its members
-		line := entry{Time: now(), Project: "/p"}
-		fill(reflect.ValueOf(&line).Elem().Field(i))
-		if line.Subagents != nil { // a member beside that one
-			line.Unreviewed = unreviewedYet
-		}
-		text += string(encodeJSON(line)) + "\n"
-	}
-	box.timelineOf("whole", text)
-	expectMembers(t, "ccc log --json", memberSet{}.addText(t, box.ccc("log", "--json", "whole")), lines)
-	box.timelineOf("runs",
-		began(review{ID: "r"}),
-		did(step{Kind: stepCall, Review: "r", Tool: "Read(a)"}))
-	expectMembers(t, "ccc status --json", memberSet{}.addText(t, box.ccc("status", "--json")), sessions)
-}
-
-// Each member of the format has a comment where it is defined.
-func TestFormatComments(t *testing.T) {
-	types := strings.Fields("entry prompt switched review reviewerFacts changeFacts outcome tokens tree look " +
-		"step steps summary reviewOfSession")
-	known := 0
-	for _, path := range []string{"timeline.go", "git.go", "status.go", "review_by_hand.go"} {
-		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ParseComments)
-		check(t, err)
-		for _, declaration := range file.Decls {
-			general, _ := declaration.(*ast.GenDecl)
-			if general == nil || general.Tok != token.TYPE {
-				continue
-			}
-			spec := general.Specs[0].(*ast.TypeSpec)
-			fields, isStruct := spec.Type.(*ast.StructType)
-			if !isStruct || !slices.Contains(types, spec.Name.Name) {
-				continue
-			}
-			known++
-			for _, field := range fields.Fields.List {
-				isMember := field.Tag != nil && strings.Contains(field.Tag.Value, `json:"`)
-				if isMember && field.Doc == nil && field.Comment == nil {
-					t.Errorf("%s: %s of %s has no comment", path, field.Names[0], spec.Name)
-				}
-			}
-		}
-	}
-	expectIs(t, "the types", known, len(types))
 }

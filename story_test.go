@@ -89,6 +89,7 @@ func playStory(box *sandbox, text string) *storyRun {
 			box.t.Log(strings.Join(s.protocol, "\n"))
 		}
 	}()
+	isEnglish := chineseIn(text) == "" && !strings.Contains(text, "LANG=")
 	prints, isWanted, lines := "", false, strings.Split(steps, "\n")
 	for i := 0; i < len(lines) && s.fault == nil; i++ {
 		line := lines[i]
@@ -109,6 +110,7 @@ func playStory(box *sandbox, text string) *storyRun {
 			prints, s.printed = step.prints, map[string][]string{}
 			step.play(s, s.session(parts[0]), parts)
 			s.showPrinted(prints)
+			s.expectWords(isEnglish)
 			rest := lines[i+1:]
 			count := len(rest)
 			if end := slices.IndexFunc(rest, func(next string) bool { return !isStdout(next) }); end >= 0 {
@@ -182,6 +184,17 @@ func (s *storyRun) expectExit(next []string) {
 	if code := s.printed["exit"]; code != nil && code[0] != "0" {
 		s.miss("exit: 0", "exit: "+code[0])
 		s.rewritten = append(s.rewritten, "exit: "+code[0])
+	}
+}
+
+// expectWords wants no value of the wrong kind in what was printed, and in an English story no Chinese.
+func (s *storyRun) expectWords(isEnglish bool) {
+	for key, lines := range s.printed {
+		for _, line := range lines {
+			if strings.Contains(line, "%!") || isEnglish && chineseIn(line) != "" {
+				s.miss("words of the story's language", key+": "+line)
+			}
+		}
 	}
 }
 
