@@ -15,54 +15,20 @@ import (
 	"strings"
 	"testing"
 	"time"
-	"unicode/utf8"
 )
 
 // promptWords is what differs by language between the default prompts.
 type promptWords struct {
-	text       string
-	before     int                       // words (en) or characters (zh) that 1.2 had
-	size       func(text string) int     // counts them
-	example    string                    // the heading of example %d begins with it
-	phrase     string                    // encloses each forbidden phrase
-	user       string                    // whom the feedback of an allow speaks to
-	length     func(feedback string) int // as the prompt counts
-	longest    int                       // of a feedback, as length counts
-	longestSay string                    // as the prompt says it
-	says       []string                  // rules that no structure shows
-	foreign    string                    // a regular expression of what must not occur; "": nothing
+	text    string
+	example string // the heading of example %d begins with it
+	phrase  string // encloses each forbidden phrase
+	user    string // whom the feedback of an allow speaks to
 }
 
 var promptLanguages = map[string]promptWords{
-	"zh": {
-		text: defaultPrompt.zh, before: 14187, size: utf8.RuneCountInString,
-		example: "示例 %d：", phrase: `「([^」]+)」`, user: "你",
-		length: utf8.RuneCountInString, longest: 800, longestSay: "3 个不超过 800 字",
-		says: []string{"不再是这段对话里的 Agent", "用**用户写要求时用的语言**",
-			"不再说话", "用“你”称呼", "“只有对话”", "“已安排的唤醒”",
-			"同一个报错，才是原来就有的", "先重新构建", "用户没提交的东西是否都在",
-			"随那项任务结束", "却把检查关掉或绕开",
-			"没有用户的话就被改小（明说了也一样）", "到这一步要停下等用户同意",
-			"又拿得出证明", "打开文件核对", "擅自改了程序的行为", "重跑到变绿",
-			"说法看它是不是事实", "理由成立的，一次就关闭",
-			"写明原因和要改的那一处", "REVIEW.md"},
-	},
-	"en": {
-		text: defaultPrompt.en, before: 6264, size: countWords,
-		example: "Example %d: ", phrase: `"([^"]+)"`, user: "you",
-		length: countWords, longest: 500, longestSay: "500 for 3",
-		says: []string{"no longer the agent in this conversation", "**the user's language**",
-			"say nothing more", "address them as \"you\"", `"Words only"`, `"Scheduled wake-ups"`,
-			"fails there with the same message", "build anew before it", "everything still there that the user",
-			"ends with that task", "a check switched off or bypassed", "without the user's word (openly, too)",
-			"order this stop for the user's approval", "and what shows it", "look up in the files",
-			"a change in behaviour that nobody ordered", "A rerun until green", "judged by whether it is so",
-			"One reason that holds closes it at once", "the cause and the one edit", "REVIEW.md"},
-		foreign: `[\p{Han}\x{3000}-\x{303f}\x{ff00}-\x{ffef}]`, // Chinese characters and their punctuation
-	},
+	"zh": {text: defaultPrompt.zh, example: "示例 %d：", phrase: `「([^」]+)」`, user: "你"},
+	"en": {text: defaultPrompt.en, example: "Example %d: ", phrase: `"([^"]+)"`, user: "you"},
 }
-
-func countWords(text string) int { return len(strings.Fields(text)) }
 
 // A promptSection is a heading of a prompt, its marks included, with the text up to the next one.
 type promptSection struct{ title, text string }
@@ -152,65 +118,16 @@ func TestPromptSize(t *testing.T) {
 	}
 }
 
-// What the Chinese prompt has, and, as TestPromptsAlike says, the English one with it.
-func TestPromptStructure(t *testing.T) {
-	sections := map[string]string{}
-	for _, s := range promptSections(defaultPrompt.zh) {
-		sections[strings.TrimLeft(s.title, "# ")] = s.text
-	}
-	for _, title := range []string{"角色：严格的任务审查者", "第一步：理解用户需求",
-		"第二步：检查实际工作", "第四步：评估完成质量", "第五步：判断完成状态",
-		"第六步：提供反馈", "示例"} {
-		_, isThere := sections[title]
-		expectIs(t, "there is "+title, isThere, true)
-	}
-	const trap = `- \*\*(表现|查法|例外)\*\*：`
-	for _, test := range []struct {
-		title, form string // of what
-		least, most int
-	}{
-		{"陷阱一：只问不做", trap, 3, 3}, {"陷阱二：测试循环", trap, 3, 3},
-		{"陷阱三：虚假完成", trap, 3, 3}, {"陷阱四：缺少验证", trap, 3, 3},
-		{"陷阱五：错误放弃", trap, 3, 3},
-		{"六种正当的停法", `- \*\*[甲乙丙丁戊己]、`, 6, 6},
-		{"放行（`allow_stop` 为 true）的 5 个必要条件", `\d+\. `, 5, 5},
-		{"退回（`allow_stop` 为 false）的 7 种情形", `\d+\. `, 7, 7},
-		{"反馈模板", `> `, 3, 20},
-		{"快速检查清单", `- `, 5, 20},
-		{"输出格式", `.*(allow_stop|feedback|StructuredOutput)`, 3, 20},
-	} {
-		n := len(regexp.MustCompile(`(?m)^`+test.form).FindAllString(sections[test.title], -1))
-		if n < test.least || n > test.most {
-			t.Errorf("%s: %d of %s, want %d to %d", test.title, n, test.form, test.least, test.most)
-		}
-	}
+// The verdicts that a prompt shows may be copied as they stand: they keep the prompt's own rules for feedback.
+func TestPromptExamples(t *testing.T) {
 	for language, w := range promptLanguages {
 		t.Run(language, func(t *testing.T) { checkPrompt(t, w) })
 	}
 }
 
 func checkPrompt(t *testing.T, w promptWords) {
-	if !utf8.ValidString(w.text) || strings.Contains(w.text, "\r") || !strings.HasSuffix(w.text, "\n") {
-		t.Error("the prompt must be UTF-8 with Unix line ends, the last one too")
-	}
-	if n := strings.Count(w.text, "\n"); n < 400 || n > 500 {
-		t.Errorf("%d lines, want 400 to 500", n)
-	}
-	// It travels with every review, so it is at least a tenth shorter than that of 1.2 was.
-	if n := w.size(w.text); n > w.before*9/10 {
-		t.Errorf("%d words or characters, want at most %d", n, w.before*9/10)
-	}
-	// How to run something stands in the request alone.
-	const ofRequest = "```sh|\\\\047|<<|--timeout|EXDEV|git stash -|git restore -|ccc try '"
-	expectIs(t, "what the request has", regexp.MustCompile(ofRequest).FindString(w.text), "")
 	// The file is sent byte for byte: nothing may wait to be filled in.
 	expectIs(t, "a placeholder in the prompt", regexp.MustCompile(`\{\{|\$\{|%[sdv]`).FindString(w.text), "")
-	if w.foreign != "" {
-		for _, m := range regexp.MustCompile(".*"+w.foreign+".*").FindAllString(w.text, -1) {
-			t.Errorf("another language's character in %q", m)
-		}
-	}
-	expectIn(t, "the prompt", strings.Join(strings.Fields(w.text), " "), append(w.says, w.longestSay)...)
 	// The section of forbidden feedback is the one before the examples.
 	var forbidden []string
 	sections := promptSections(w.text)
@@ -223,14 +140,12 @@ func checkPrompt(t *testing.T, w promptWords) {
 	if len(forbidden) < 8 {
 		t.Errorf("%d forbidden phrases, want at least 8", len(forbidden))
 	}
-	// The output format shows an approval and a refusal that a model may copy as they stand there.
+	// The output format shows an approval and a refusal.
 	var shown []bool
 	fence := regexp.MustCompile("(?s)```json\n(.*?)\n```")
 	for _, m := range fence.FindAllStringSubmatch(sections[len(sections)-1].text, -1) {
 		var v exampleVerdict
-		if err := json.Unmarshal([]byte(m[1]), &v); err != nil || v.AllowStop == nil || v.Feedback == nil {
-			t.Fatalf("no verdict: %s", m[1])
-		}
+		check(t, json.Unmarshal([]byte(m[1]), &v))
 		shown = append(shown, *v.AllowStop)
 	}
 	expectEqual(t, "the verdicts that the output format shows", shown, []bool{true, false})
@@ -243,11 +158,8 @@ func checkPrompt(t *testing.T, w promptWords) {
 			if feedback != "" && !strings.Contains(feedback, w.user) {
 				t.Errorf("%s feedback of an allow that leaves nothing to the user", name)
 			}
-		} else if w.length(feedback) < 30 {
-			t.Errorf("%s a refusal without usable feedback: %q", name, feedback)
 		}
 		holds := func(phrase string) bool { return strings.Contains(strings.ToLower(feedback), phrase) }
-		expectIs(t, name+" feedback is too long: "+feedback, w.length(feedback) > w.longest, false)
 		isForbidden := strings.ContainsAny(feedback, "?？") || slices.ContainsFunc(forbidden, holds)
 		expectIs(t, name+" feedback has a question or a forbidden phrase: "+feedback, isForbidden, false)
 	}

@@ -50,60 +50,62 @@ func (box *sandbox) play(code string, argv ...string) string {
 }
 
 // Whether a session is supervised: by the later of its switch and its launch, else by the variable, else by
-// hand. A session of 2.0's, whose launch has another form, goes on as its state says; a background session is
-// nobody's.
-func TestSupervised(t *testing.T) {
-	const past, future = `"2026-01-02T03:04:05Z"`, `"2099-01-02T03:04:05Z"`
-	const on, off = `,"enabled":"on","switched_at":`, `,"enabled":"off","switched_at":`
-	const observed = `,"enabled":"observe","switched_at":`
-	const oldLaunch = "1 CCC_LAUNCH=12-345-c0ffee-4026531836.1700000000000"
-	const background = "1 CCC_LAUNCH=1700000000000.x CLAUDE_JOB_DIR=/jobs/1"
-	for name, test := range map[string]struct{ how, state, variables, want string }{
-		"launched":                          {"launched", "", "", "reviewed"},
-		"switched off, then launched":       {"launched", off + past, "", "reviewed"},
-		"switched off by a wrong clock":     {"launched", off + future, "", "reviewed"},
-		"switched on":                       {"plain", on + past, "", "reviewed"},
-		"observed":                          {"plain", observed + past, "", "let go"},
-		"observed, then launched":           {"launched", observed + past, "", "reviewed"},
-		"switched on against the variable":  {"plain", on + past, "0", "reviewed"},
-		"switched off against the variable": {"by hand", off + past, "1", "let go"},
-		"the variable":                      {"plain", "", "1", "reviewed"},
-		"another value":                     {"plain", "", "yes", "let go"},
-		"by hand":                           {"by hand", "", "", "reviewed"},
-		"by hand against the variable":      {"by hand", "", "0", "let go"},
-		"nobody":                            {"plain", "", "", "let go"},
-		"a state that can't be read":        {"launched", "{", "", "reviewed"},
-		"a launch of 2.0":                   {"plain", "", oldLaunch, "reviewed"},
-		"a launch of 2.0, switched off":     {"plain", off + past, oldLaunch, "let go"},
-		"in the background":                 {"plain", "", background, "let go"},
-		"in the background, switched on":    {"plain", on + past, background, "reviewed"},
+// hand. What the agent's tools start never is, and with supervisor.observe what is on is observed.
+func TestModeOf(t *testing.T) {
+	launch := now()
+	at := func(m mode, since time.Duration) sessionState {
+		return sessionState{Enabled: m, SwitchedAt: launch.Add(since)}
+	}
+	none, on, off := sessionState{}, at(modeOn, -time.Hour), at(modeOff, -time.Hour)
+	launched, asked := caller{launched: launch, asked: "1"}, caller{asked: "1"}
+	for _, test := range []struct {
+		name   string
+		state  sessionState
+		caller caller
+		want   mode
+	}{
+		{"launched", none, launched, modeOn},
+		{"switched off, then launched", off, launched, modeOn},
+		{"launched, then switched off", at(modeOff, time.Nanosecond), launched, modeOff},
+		{"switched off by a wrong clock", at(modeOff, time.Hour), launched, modeOn},
+		{"observed", at(modeObserve, -time.Hour), asked, modeObserve},
+		{"observed, then launched", at(modeObserve, -time.Hour), launched, modeOn},
+		{"switched on against the variable", on, caller{asked: "0"}, modeOn},
+		{"switched off against the variable", off, asked, modeOff},
+		{"the variable", none, asked, modeOn},
+		{"another value", none, caller{asked: "yes"}, modeOff},
+		{"the variable of others", none, caller{asked: "1", isOthers: true}, modeOff},
+		{"switched on, a launch of others", on, caller{asked: "1", isOthers: true}, modeOn},
+		{"nobody", none, caller{}, modeOff},
+		{"by hand", none, caller{isScript: true}, modeOn},
+		{"by hand, switched off", off, caller{isScript: true}, modeOff},
+		{"by hand against the variable", none, caller{isScript: true, asked: "0"}, modeOff},
+		{"what a tool has started", on, caller{isHelper: true}, modeOff},
+		{"ccc review", off, caller{isReview: true}, modeOn},
 	} {
-		t.Run(name, func(t *testing.T) {
-			box := newHookBox(t)
-			if test.state == "{" {
-				box.write(statePath, 0o600, test.state)
-			} else if test.state != "" {
-				box.write(statePath, 0o600, stateText(testSession, 0, test.state))
-			}
-			if test.variables != "" {
-				box.vars = append(box.vars, strings.Fields("CCC_SUPERVISOR="+test.variables)...)
-			}
-			got := ""
-			switch test.how {
-			case "launched":
-				got = box.play("stop "+testSession, "ccc", "--supervisor")
-			case "plain":
-				got = box.play("stop "+testSession, "claude")
-				launches, _ := filepath.Glob(box.stateDir().file("launch-*"))
-				expectIs(t, "what is claimed", len(launches), 0)
-			case "by hand":
-				if got = "let go"; decided(box.stop("").stdout) == blockNotYet {
-					got = "reviewed"
-				}
-				got = testSession + " " + got + "\n"
-			}
-			expectIs(t, name, got, testSession+" "+test.want+"\n")
-		})
+		expectIs(t, test.name, modeOf(test.state, test.caller, false), test.want)
+		observed := test.want
+		if observed == modeOn {
+			observed = modeObserve
+		}
+		expectIs(t, test.name+", observed", modeOf(test.state, test.caller, true), observed)
+	}
+}
+
+// A launch of 2.0, whose variable has another form, and a background session are nobody's launch.
+func TestCallerOfOthers(t *testing.T) {
+	for variables, isOthers := range map[string]bool{
+		"CCC_LAUNCH=12-345-c0ffee-4026531836.1700000000000": false,
+		"CCC_LAUNCH=1700000000000.x CLAUDE_JOB_DIR=/jobs/1": true,
+	} {
+		of := environ{projectVariable + "=/p", fmt.Sprint(clientVariable, "=", os.Getpid())}
+		d := dirs{state: stateDir(t.TempDir()), env: append(of, strings.Fields(variables)...)}
+		c, err := d.callerNow(true)
+		check(t, err)
+		expectIs(t, variables+": of others", c.isOthers, isOthers)
+		expectIs(t, variables+": launched", c.launched.IsZero(), true)
+		claims, _ := filepath.Glob(d.state.file("launch-*"))
+		expectIs(t, variables+": what is claimed", len(claims), 0)
 	}
 }
 
@@ -151,36 +153,24 @@ func TestSwitchOfSession(t *testing.T) {
 // A client that the agent calls is not supervised, whatever variables it inherits, and ccc's launch is not
 // about a wrapper. One that starts claude again when it has ended has both supervised.
 func TestNested(t *testing.T) {
-	t.Parallel()
 	const twice = `case "$*" in --version|*/cost|*--fork-session*|*nested*) exec %[1]s "$@" ;; esac
 for prompt in one two; do %[1]s -p $prompt </dev/null; done
 exit 0
 `
-	for name, test := range map[string]struct {
-		wrapper  string
-		sessions int
-	}{
-		"plain":         {"", 1},
-		"wrapped":       {"%s \"$@\"\nexit $?\n", 1},
-		"started_again": {twice, 2},
-	} {
-		t.Run(name, func(t *testing.T) {
-			box := newFakeBox(t)
-			box.reviews(blocks("not yet"), allows(""), blocks("not yet"), allows(""))
-			box.turns(`sh [ -n "$NESTED" ] || NESTED=1 claude -p nested >"$FAKE_CLAUDE_DIR/nested"` + "\n" +
-				`sh [ -n "$NESTED" ] || NESTED=1 ccc -p nested >"$FAKE_CLAUDE_DIR/nested-ccc"` + "\nDone.\n")
-			if test.wrapper != "" {
-				box.claudeIs(fmt.Sprintf(test.wrapper, fakeClaude()))
-			}
-			got := box.run(30*time.Second, "", "ccc", "--supervisor", "-p", "hello")
-			expectCounts(t, "what a user sees", withoutReceipts(got.stdout), map[string]int{
-				"Done.\nStop hook feedback: not yet\nDone.\n": test.sessions,
-				"本会话受监督":                                      test.sessions,
-				"\n":                                          7 * test.sessions,
-			})
-			nested := box.read("../fake/nested") + box.read("../fake/nested-ccc")
-			expectIs(t, "the answers of the nested ones", nested, "Done.\nDone.\n")
+	for wrapper, sessions := range map[string]int{"%s \"$@\"\nexit $?\n": 1, twice: 2} {
+		box := newFakeBox(t)
+		box.reviews(blocks("not yet"), allows(""), blocks("not yet"), allows(""))
+		box.turns(`sh [ -n "$NESTED" ] || NESTED=1 claude -p nested >"$FAKE_CLAUDE_DIR/nested"` + "\n" +
+			`sh [ -n "$NESTED" ] || NESTED=1 ccc -p nested >"$FAKE_CLAUDE_DIR/nested-ccc"` + "\nDone.\n")
+		box.claudeIs(fmt.Sprintf(wrapper, fakeClaude()))
+		got := box.run(30*time.Second, "", "ccc", "--supervisor", "-p", "hello")
+		expectCounts(t, "what a user sees", withoutReceipts(got.stdout), map[string]int{
+			"Done.\nStop hook feedback: not yet\nDone.\n": sessions,
+			"本会话受监督":                                      sessions,
+			"\n":                                          7 * sessions,
 		})
+		nested := box.read("../fake/nested") + box.read("../fake/nested-ccc")
+		expectIs(t, "the answers of the nested ones", nested, "Done.\nDone.\n")
 	}
 }
 
