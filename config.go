@@ -241,6 +241,16 @@ func (c *configuration) unknownProvider(name string) error {
 	return fmt.Errorf("%q is no provider of this file (it has %s)", name, list)
 }
 
+// reviewersProvider returns the provider that a reviewer has of its own, nil for none, and reports whether it
+// asks the API of the session instead, whose provider has the name sessions, "" for none.
+func (c *configuration) reviewersProvider(sessions string) (own *provider, isSessions bool) {
+	name := c.Supervisor.Provider
+	if name == "" || name == sessions {
+		return nil, true
+	}
+	return c.Providers[name], false
+}
+
 // variableIn returns NAME if the whole value is ${NAME}.
 func variableIn(value string) (name string, ok bool) {
 	name, begins := strings.CutPrefix(value, "${")

@@ -13,7 +13,6 @@ import (
 	"os/signal"
 	"path/filepath"
 	"slices"
-	"strings"
 	"syscall"
 )
 
@@ -143,12 +142,8 @@ func playDemo(ctx context.Context, dir string, env environ, s *story) error {
 // demoEnv returns env for the demo in dir, without variables by which a process could reach the user's own
 // places.
 func demoEnv(env []string, dir string) []string {
-	env = slices.DeleteFunc(slices.Clone(env), func(entry string) bool {
-		begins := func(prefix string) bool { return strings.HasPrefix(entry, prefix) }
-		return slices.ContainsFunc([]string{"ANTHROPIC_", "CLAUDE", "CCC_", "FAKE_CLAUDE"}, begins)
-	})
 	home := filepath.Join(dir, "home")
-	return setEnv(env, "HOME", home, "TMPDIR", dir, claudeDirVariable, filepath.Join(home, ".claude"),
+	return setEnv(without(env, ofOthers), "HOME", home, "TMPDIR", dir, claudeDirVariable, filepath.Join(home, ".claude"),
 		claudeVariable, filepath.Join(dir, "testdata/claude"),
 		"FAKE_CLAUDE_DIR", filepath.Join(dir, "testdata/demo", lang), "FAKE_CLAUDE_SESSION", demoSession)
 }

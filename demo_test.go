@@ -136,7 +136,7 @@ func TestDemoEndedEarly(t *testing.T) {
 // The demo's session has none of the user's variables that lead to an API or to the user's own places.
 func TestDemoEnvironment(t *testing.T) {
 	names := strings.Fields("ANTHROPIC_API_KEY=mine CLAUDE_CONFIG_DIR=mine CLAUDECODE=mine " +
-		"CLAUDE_CODE_USE_BEDROCK=mine CCC_CONFIG_DIR=mine CCC_LAUNCH=mine FAKE_CLAUDE_VERSION=mine HOME=mine " +
+		"CLAUDE_CODE_USE_BEDROCK=mine CCC_CONFIG_DIR=mine CCC_LAUNCH=mine HOME=mine " +
 		"TMPDIR=mine PATH=mine XCCC_A=mine")
 	got := slices.Sorted(slices.Values(demoEnv(names, "/d")))
 	expectIs(t, "the environment", strings.Join(got, " "), "CCC_CLAUDE=/d/testdata/claude "+

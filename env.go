@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -55,6 +56,37 @@ const (
 	// 2.1.332).
 	advisorVariable = "CLAUDE_CODE_DISABLE_ADVISOR_TOOL"
 )
+
+// What an environment loses: the names of variables, of which each is a regular expression.
+var (
+	// With a provider: what decides which API is called and how, with what model, key, login, headers, body.
+	ofAPI = variables("ANTHROPIC_.*", "CLAUDE_CODE_(USE|API_KEY|OAUTH)_.*", "CLAUDE_CODE_EXTRA_BODY.*")
+	// At a launch and by hand: what the launch of another session has left in this terminal.
+	ofLaunch = variables(toolVariable, supervisorVariable, launchVariable, reviewerVariable, trialVariable,
+		triedVariable, jobVariable, providerVariable, addDirsVariable, settingsVariable, betasVariable)
+	// For a reviewer: what ties a process to its session.
+	ofClient = variables(toolVariable, entrypointVariable, sessionVariable, "CLAUDE_CODE_CHILD_SESSION",
+		"CLAUDE_CODE_MESSAGING_.*")
+	// In copies and in the demo: what is Claude Code's and ccc's, and the keys of the clouds that Claude Code
+	// can be pointed at.
+	ofOthers = variables("ANTHROPIC_.*", "CLAUDE.*", "CCC_.*",
+		"(AWS|AZURE|CLOUDSDK|GCLOUD|GOOGLE)_.*(KEY|SECRET|TOKEN|CREDENTIAL|PASSW).*")
+	// For git: repository and index, which a git hook gets. GIT_CONFIG_... stays.
+	ofGit = variables("GIT_([^C]|C[^O]|CO[^N]).*")
+)
+
+// variables returns what matches each of the names.
+func variables(names ...string) func() *regexp.Regexp {
+	return lazyRegexp("^(" + strings.Join(names, "|") + ")$")
+}
+
+// without returns env without those variables.
+func without(env []string, lost func() *regexp.Regexp) []string {
+	return slices.DeleteFunc(slices.Clone(env), func(entry string) bool {
+		name, _, _ := strings.Cut(entry, "=")
+		return lost().MatchString(name)
+	})
+}
 
 // The subcommands that ccc itself calls.
 const (

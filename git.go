@@ -100,12 +100,8 @@ type gitRunner struct {
 // gitIn returns what runs git in the working tree t until ctx ends, without the variables by which a git hook
 // gets repository and index.
 func gitIn(ctx context.Context, t tree, env []string) gitRunner {
-	env = slices.DeleteFunc(slices.Clone(env), func(variable string) bool {
-		name, _, _ := strings.Cut(variable, "=")
-		return strings.HasPrefix(name, "GIT_") && !strings.HasPrefix(name, "GIT_CONFIG_")
-	})
 	// git replace would show another commit than the one that is checked out.
-	return gitRunner{ctx: ctx, tree: t, env: append(env, "GIT_OPTIONAL_LOCKS=0", "GIT_NO_REPLACE_OBJECTS=1",
+	return gitRunner{ctx: ctx, tree: t, env: append(without(env, ofGit), "GIT_OPTIONAL_LOCKS=0", "GIT_NO_REPLACE_OBJECTS=1",
 		"GIT_ALLOW_PROTOCOL=none", "LC_ALL=C")}
 }
 

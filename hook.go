@@ -346,7 +346,7 @@ func (h *hook) introduce() any {
 	if h.mode() == modeObserve {
 		text = say(introductionObserved, with)
 	}
-	if own := h.config.Providers[h.config.Supervisor.Provider]; own != nil && !h.hasSessionsProvider() {
+	if own, _ := h.reviewersProvider(); own != nil {
 		name := own.name
 		if model := cmp.Or(h.config.Supervisor.Model, own.Env["ANTHROPIC_MODEL"]); model != "" {
 			name = say(withReason, name, model)

@@ -130,9 +130,8 @@ func (l *launch) chooseEnvironment() (err error) {
 		env = setEnv(env, variable, value)
 	}
 	// What a reviewer needs is for every session: it may be switched on later.
-	l.env = setEnv(env, toolVariable, "", supervisorVariable, "", launchVariable, "", reviewerVariable, "",
-		trialVariable, "", triedVariable, "", jobVariable, "", providerVariable, name,
-		addDirsVariable, strings.Join(l.addDirs(), "\n"), settingsVariable, l.givenSettings(),
+	l.env = setEnv(without(env, ofLaunch), providerVariable, name, settingsVariable, l.givenSettings(),
+		addDirsVariable, strings.Join(l.addDirs(), "\n"),
 		betasVariable, strings.Join(allValues(l.args, "--betas"), "\n"))
 	if !l.supervisor {
 		return nil
@@ -232,25 +231,18 @@ func (l *launch) refuse() (err error) {
 		refuse("-p and --json-schema", "claude would end the turn, whatever a review says",
 			"ask for the JSON in the prompt")
 	}
-	if l.reviewer() == nil {
+	if _, isSessions := l.config.reviewersProvider(lookupEnv(l.env, providerVariable)); isSessions {
 		kept, hint := l.sources.keptFromHooks(l.dirs, l.env, l.args)
 		refuse(kept, "claude would keep it from the reviewer", hint)
 	}
 	return err
 }
 
-// reviewer returns the reviewer's own provider, nil if it has the session's.
-func (l *launch) reviewer() *provider {
-	if p := l.config.Providers[l.config.Supervisor.Provider]; p != l.provider {
-		return p
-	}
-	return nil
-}
-
 // checkReviewer returns why no reviewer with a provider of its own could work in a session with the
 // environment of the launch.
 func (l *launch) checkReviewer() error {
-	err := readSources(l.dirs, nil).conflict(l.dirs, l.env, l.reviewer(), withoutReviewers)
+	own, _ := l.config.reviewersProvider(lookupEnv(l.env, providerVariable))
+	err := readSources(l.dirs, nil).conflict(l.dirs, l.env, own, withoutReviewers)
 	if err != nil {
 		err = fmt.Errorf("the reviewer: %w", err)
 	}

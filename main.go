@@ -53,7 +53,8 @@
 //
 //	config.go             ccc.json
 //	settings.go           what ccc writes into Claude Code's settings.json
-//	sources.go            what Claude Code's settings have, the environments of claude and its reviewer
+//	sources.go            what Claude Code's settings have, and what of that a provider forbids
+//	reviewer_env.go       the environment of claude and its reviewer: provider, keys, prompt cache, version
 //
 // State:
 //

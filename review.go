@@ -174,11 +174,11 @@ func (s *supervision) chooseReviewer(on *occasion, of subject) (
 	if who.Provider == noProvider {
 		who.Provider = ""
 	}
-	env, err := s.environment()
+	env, err := reviewersEnv(s.dirs, s.config, s.launched())
 	if err != nil {
 		return nil, who, err
 	}
-	ofSession := s.hasSessionsProvider()
+	_, ofSession := s.reviewersProvider()
 	given, err := givenSettings(s.dirs.env.get(settingsVariable), !ofSession)
 	if err != nil {
 		return nil, who, err
@@ -399,21 +399,6 @@ func (s *supervision) takeWords(r *review) error {
 		r.Feedback = ""
 	}
 	return nil
-}
-
-// environment returns the reviewer's environment. The error says what overrides the provider: the settings
-// files may have changed since the launch, which checks them too.
-func (s *supervision) environment() ([]string, error) {
-	env := []string(s.dirs.env)
-	if !s.launched() { // the variables of a launch are another session's
-		env = withoutCacheVariables(env)
-	}
-	p := s.config.Providers[s.config.Supervisor.Provider]
-	if p == nil || p.name == s.dirs.env.get(providerVariable) { // whose values the session has
-		return reviewerEnv(withoutRefusedKey(s.dirs, env)), nil
-	}
-	reviewers, err := withProvider(reviewerEnv(withoutCacheVariables(env)), p) // a login may pay for it
-	return reviewers, cmp.Or(err, readSources(s.dirs, nil).conflict(s.dirs, env, p, withoutReviewers))
 }
 
 // bashRule says which rule of the user's keeps the reviewer from running anything, "" for none.

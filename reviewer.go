@@ -286,71 +286,6 @@ func (c *reviewerCall) start(ctx context.Context, note func(step)) (
 	return stream, oneLine(noReason().ReplaceAllString(complaints.end(), "")), err
 }
 
-// tellsCost is the first version of Claude Code that tells what a review alone has cost (2.1.332; not
-// 2.1.280).
-const tellsCost = "2.1.329"
-
-// budgetFails reports whether there is a budget of a request, and does not hold: Claude Code tells no cost,
-// as it knows no price of a provider's models, or is too old.
-func (c *configuration) budgetFails(env environ) bool {
-	if c.Supervisor.MaxBudgetUSD == 0 {
-		return false
-	}
-	claude, _ := reviewersClaude(env) // without one there is no version
-	version, _, _ := askVersion(claude, env, "")
-	hasProvider := c.Supervisor.Provider != "" || env.get(providerVariable) != ""
-	return hasProvider || olderThan(version, tellsCost)
-}
-
-// versionPatience bounds the wait for claude --version, which takes 10 to 100 ms. A variable, for tests.
-var versionPatience = 10 * time.Second
-
-var versionAnswer = lazyRegexp(`([0-9]+\.[0-9]+\.[0-9]+\S*) \(Claude Code\)`)
-
-// A caution is an error with which a launch goes on, as that claude can't be tried.
-type caution struct{ error }
-
-func (c caution) Unwrap() error { return c.error }
-
-// askVersion asks the claude at that path for its version in dir, "" being the current directory, and returns
-// what it says in words, too. A stand-in for Claude Code tells none. The error is that claude can't be
-// started.
-func askVersion(claude string, env environ, dir string) (version, said string, err error) {
-	ctx, cancel := context.WithTimeout(context.Background(), versionPatience)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, claude, "--version")
-	cmd.Dir = dir
-	cmd.Env = reviewerEnv(env)  // some versions refuse to run inside another claude
-	cmd.WaitDelay = time.Second // what it leaves running may hold its stdout
-	output, err := cmd.CombinedOutput()
-	said = oneLine(string(output))
-	if answer := versionAnswer().FindStringSubmatch(said); answer != nil {
-		return answer[1], claude + " is version " + answer[1], nil
-	} else if ctx.Err() != nil {
-		return "", fmt.Sprintf("%s did not answer --version within %v", claude, versionPatience), nil
-	} else if cmd.Process == nil {
-		err = fmt.Errorf("starting %s: %w", claude, err)
-		return "", err.Error(), err
-	} else if err != nil && said == "" {
-		said = err.Error()
-	}
-	return "", fmt.Sprintf("%s is not Claude Code: to --version it says %q", claude, said), nil
-}
-
-// olderThan reports whether a version is older than another. 2.1.331-dev.7 counts as 2.1.331, an unknown
-// version, "", as not older than any.
-func olderThan(version, other string) bool {
-	number := func(v string) (n int) {
-		v, _, _ = strings.Cut(v, "-")
-		for _, part := range strings.SplitN(v, ".", 3) {
-			value, _ := strconv.Atoi(part)
-			n = n*10000 + value
-		}
-		return n
-	}
-	return version != "" && number(version) < number(other)
-}
-
 // A reviewStream reads the reviewer's stdout, which is written to it.
 type reviewStream struct {
 	lineWriter
@@ -566,20 +501,4 @@ func sharesCache(model string, talk conversation, past *history, launched bool, 
 	hasFailed := func(r review) bool { return r.CacheMissed || r.NoVerdict }
 	return launched && env.get(cacheVariable) != "" && talk.context >= cacheLeast && hasAgentsModel &&
 		!slices.ContainsFunc(past.Reviews, hasFailed)
-}
-
-// cacheEnv returns env, a launch's, with what lets reviews of the session use its prompt cache, if a key, a
-// token, a provider or a cloud pays for it and for its reviews. What the user has set stays.
-func cacheEnv(env []string, session sources, args []string) []string {
-	isKnown := givenFlag(args, "--setting-sources") == "" // else a source that pays here may not count there
-	if !isKnown || !session.areKeyed(env, args) {
-		return env
-	}
-	switch session.value(env, "env."+attributionVariable) {
-	case "":
-		return setEnv(env, attributionVariable, "0", cacheVariable, attributionLeftOut)
-	case "0":
-		return setEnv(env, cacheVariable, "1")
-	}
-	return env
 }

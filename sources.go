@@ -1,14 +1,12 @@
 package main
 
-// What Claude Code's settings have, from all their sources, and the environment of a claude and of its
-// reviewer. A claude with a provider has the provider's API variables and no others: settings that would
-// override these, or send the provider what is the user's, are an error.
+// What Claude Code's settings have, from all their sources. Settings that would override the variables of a
+// provider, or send the provider what is the user's, are an error.
 
 import (
 	"cmp"
 	"fmt"
 	"maps"
-	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -199,7 +197,7 @@ func (s sources) conflict(d dirs, env []string, p *provider, without string) err
 		}
 		for _, m := range in.settings.at("env").members {
 			value, isSet := values[m.key]
-			if isSet && value != m.value.variable() || !isSet && isAPIVariable(m.key) {
+			if isSet && value != m.value.variable() || !isSet && ofAPI().MatchString(m.key) {
 				keys = append(keys, "env."+m.key)
 			}
 		}
@@ -265,15 +263,6 @@ func namesToken(values map[string]string) bool {
 	return strings.TrimSpace(values[tokenVariable]) != "" || strings.Contains(headers, "\nauthorization:")
 }
 
-// isAPIVariable reports whether a variable, NAME or NAME=value, decides which API is called and how: with
-// what model, key, login, headers and body.
-func isAPIVariable(variable string) bool {
-	prefixes := []string{"ANTHROPIC_", "CLAUDE_CODE_USE_", "CLAUDE_CODE_API_KEY_", "CLAUDE_CODE_OAUTH_",
-		"CLAUDE_CODE_EXTRA_BODY"}
-	begins := func(prefix string) bool { return strings.HasPrefix(variable, prefix) }
-	return slices.ContainsFunc(prefixes, begins)
-}
-
 // values returns p's variables. It takes a value that is wholly ${NAME} from env; the error is one that is
 // not set, or that is of another provider, whose session has that environment.
 func (p *provider) values(env []string) (map[string]string, error) {
@@ -287,7 +276,7 @@ func (p *provider) values(env []string) (map[string]string, error) {
 		values[variable] = lookupEnv(env, name)
 		why := "which is not set"
 		hint := "read -rs " + name + "; export " + name
-		isTheirs := session != "" && session != p.name && isAPIVariable(name)
+		isTheirs := session != "" && session != p.name && ofAPI().MatchString(name)
 		if isTheirs {
 			why = "which a session of provider " + session + " does not have"
 			hint = "write ${REVIEWERS_TOKEN} there, and:\nexport REVIEWERS_TOKEN=\"$" + name + `"`
@@ -298,97 +287,4 @@ func (p *provider) values(env []string) (map[string]string, error) {
 		}
 	}
 	return values, nil
-}
-
-// withProvider returns env with the values of p in the place of all API variables. The error is that of
-// values.
-func withProvider(env []string, p *provider) ([]string, error) {
-	values, err := p.values(env)
-	if err != nil {
-		return nil, err
-	}
-	env = slices.DeleteFunc(slices.Clone(env), isAPIVariable)
-	for name, value := range values {
-		env = setEnv(env, name, value)
-	}
-	return env, nil
-}
-
-// reviewerEnv returns the environment of a reviewer with the session's provider: env, a session's, without
-// the variables that tie a process to its session, and without the user's advisor. Its git status does not
-// write the index.
-func reviewerEnv(env []string) []string {
-	env = setEnv(env, toolVariable, "", entrypointVariable, "", "CLAUDE_CODE_CHILD_SESSION", "",
-		sessionVariable, "", reviewerVariable, "1", advisorVariable, "1", "GIT_OPTIONAL_LOCKS", "0")
-	return slices.DeleteFunc(env, func(entry string) bool {
-		return strings.HasPrefix(entry, "CLAUDE_CODE_MESSAGING_")
-	})
-}
-
-// attributionLeftOut is the value of cacheVariable if ccc, not the user, has set attributionVariable.
-const attributionLeftOut = "line"
-
-// withoutCacheVariables returns env without what ccc has set there for the prompt cache of a session. Claude
-// Code then writes the line of attributionVariable again: a login is billed by that.
-func withoutCacheVariables(env []string) []string {
-	if lookupEnv(env, cacheVariable) == attributionLeftOut {
-		env = setEnv(env, attributionVariable, "")
-	}
-	return setEnv(env, cacheVariable, "")
-}
-
-// withoutLaunch returns env, a terminal's, without what the launch of another session has left in it.
-func withoutLaunch(env []string) []string {
-	env = withoutCacheVariables(env)
-	if lookupEnv(env, providerVariable) != "" {
-		env = slices.DeleteFunc(slices.Clone(env), isAPIVariable)
-	}
-	return setEnv(env, providerVariable, "", addDirsVariable, "", settingsVariable, "", betasVariable, "")
-}
-
-// withoutRefusedKey returns env, a hook's. If the session is interactive, a key that the user does not let
-// such sessions use is left out: a reviewer would use it without asking, and it would pay. A provider's key
-// stays.
-func withoutRefusedKey(d dirs, env []string) []string {
-	key := lookupEnv(env, keyVariable)
-	isInteractive := lookupEnv(env, entrypointVariable) == "cli"
-	if key == "" || !isInteractive || lookupEnv(env, providerVariable) != "" || readAccount(d).allows(key) {
-		return env
-	}
-	return setEnv(env, keyVariable, "")
-}
-
-// areKeyed reports whether a key or a token pays for a session with these sources, environment and arguments,
-// or a cloud: not a login.
-func (s sources) areKeyed(env, args []string) bool {
-	isSet := func(name string) bool { return isTrue(s.value(env, "env."+name)) }
-	usesCloud := isSet("CLAUDE_CODE_USE_BEDROCK") || isSet("CLAUDE_CODE_USE_VERTEX") ||
-		isSet("CLAUDE_CODE_USE_FOUNDRY")
-	key := s.value(env, "env."+keyVariable)
-	isPrinted := givenFlag(args, "-p", "--print") != ""
-	return s.value(env, "env."+tokenVariable) != "" || s.value(env, helperKey) != "" || usesCloud ||
-		key != "" && (isPrinted || s.account.allows(key))
-}
-
-// scrubVariable, if true, has Claude Code keep the keys of the environment from its hooks, and so from a
-// reviewer, which reads those of settings files itself (2.1.280 to 2.1.332).
-const scrubVariable = "CLAUDE_CODE_SUBPROCESS_ENV_SCRUB"
-
-// keptFromHooks returns what pays for such a session while a reviewer, which a hook starts, would have
-// nothing, with what to do, else "".
-func (s sources) keptFromHooks(d dirs, env, args []string) (what, hint string) {
-	isOfEnv := func(name string) bool {
-		return lookupEnv(env, name) != "" && s.value(nil, "env."+name) == ""
-	}
-	for _, name := range []string{tokenVariable, keyVariable} {
-		if isOfEnv(name) && isTrue(s.value(env, "env."+scrubVariable)) {
-			return name + " and " + scrubVariable, "set " + scrubVariable + " to 0"
-		}
-	}
-	_, noLogin := os.Stat(filepath.Join(d.claude, ".credentials.json")) // on macOS a login is in no file
-	if isOfEnv(oauthVariable) && noLogin != nil && runtime.GOOS != "darwin" &&
-		s.account.at(primaryKey).variable() == "" && !s.areKeyed(env, args) {
-		return oauthVariable + " as the only login", "log in, with /login in:\nclaude"
-	}
-	return "", ""
 }

@@ -203,8 +203,7 @@ func environmentWith(t *testing.T, session []string, p *provider) ([]string, err
 	config.Supervisor.Provider = p.name
 	config.Providers[p.name] = p
 	dirs := dirs{env: session, claude: t.TempDir()}
-	s := supervision{dirs: dirs, config: config, caller: caller{launched: time.Now()}}
-	return s.environment()
+	return reviewersEnv(dirs, config, true)
 }
 
 // The reviewer's own provider: its values, and nothing of the session's. The session may be older than what
@@ -388,7 +387,7 @@ func TestProviderVariables(t *testing.T) {
 		"CLAUDE_CODE_API_KEY_HELPER_TTL_MS CLAUDE_CODE_OAUTH_TOKEN CLAUDE_CODE_EXTRA_BODY=x !ANTHROPIC " +
 		"!XANTHROPIC_BASE_URL !CLAUDE_CODE_MAX_OUTPUT_TOKENS !CLAUDE_CONFIG_DIR !PATH=ANTHROPIC_") {
 		none, isNone := strings.CutPrefix(variable, "!")
-		expectIs(t, variable, isAPIVariable(none), !isNone)
+		expectIs(t, variable, len(without([]string{none}, ofAPI)) == 0, !isNone)
 	}
 	for value, want := range map[string]string{"${A}": "A", "${a_1}": "a_1", "${}": "", "a ${A}": "",
 		"${A} ": "", "${A": "", "$A": "", "A}": "", "${A B}": "", "${A-B}": "", "": ""} {

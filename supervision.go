@@ -66,10 +66,10 @@ func (s *supervision) reviewLimit() int {
 	return min(blockCap, most)
 }
 
-// hasSessionsProvider reports whether the reviewer asks the API that the session does.
-func (s *supervision) hasSessionsProvider() bool {
-	reviewers := s.config.Supervisor.Provider // by hand only the state has the session's: withoutLaunch
-	return reviewers == "" || reviewers == cmp.Or(s.dirs.env.get(providerVariable), s.state.Provider)
+// reviewersProvider returns the reviewer's own provider, nil for none, and reports whether it asks the API
+// that the session does. By hand only the state has the session's.
+func (s *supervision) reviewersProvider() (own *provider, isSessions bool) {
+	return s.config.reviewersProvider(cmp.Or(s.dirs.env.get(providerVariable), s.state.Provider))
 }
 
 // launched reports whether ccc launched the session's client supervised.

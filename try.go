@@ -15,7 +15,6 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -363,19 +362,13 @@ func isKernels(path string) bool {
 	return inside(path, "/proc") || inside(path, "/sys") || inside(path, "/dev") && !inside(path, "/dev/shm")
 }
 
-// notForCopies matches the variables of Claude Code and of ccc, and the keys of the clouds that Claude Code
-// can be pointed at.
-var notForCopies = lazyRegexp(
-	`^(ANTHROPIC_|CLAUDE|CCC_|(AWS|AZURE|CLOUDSDK|GCLOUD|GOOGLE)_.*(KEY|SECRET|TOKEN|CREDENTIAL|PASSW))`)
-
-// tryEnv is env without those variables, and without those that the providers of c set or take tokens from.
+// tryEnv is env for a copy, also without the variables that the providers of c set or take tokens from.
 func tryEnv(env []string, c *configuration) []string {
-	secret := c.variables(nil)
-	return slices.DeleteFunc(slices.Clone(env), func(entry string) bool {
+	for _, entry := range c.variables(nil) {
 		name, _, _ := strings.Cut(entry, "=")
-		isProviders := func(entry string) bool { return strings.HasPrefix(entry, name+"=") }
-		return notForCopies().MatchString(name) || slices.ContainsFunc(secret, isProviders)
-	})
+		env = setEnv(env, name, "")
+	}
+	return without(env, ofOthers)
 }
 
 // scratchRoot is where scratchParent makes its directory: on disk, for a copy may be large.

@@ -1,0 +1,204 @@
+package main
+
+// The environment of a claude and of its reviewer: whose provider they have, what pays for them, whether they
+// share a prompt cache, and which version they are. A claude with a provider has the provider's API variables
+// and no others.
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// reviewersEnv returns the environment of the reviewer of a session. The error says what overrides the
+// reviewer's own provider: the settings files may have changed since the launch, which checks them too.
+func reviewersEnv(d dirs, c *configuration, isLaunched bool) ([]string, error) {
+	env := []string(d.env)
+	own, _ := c.reviewersProvider(d.env.get(providerVariable)) // the session has the values of its own
+	if !isLaunched || own != nil {                             // they are another session's; a login may pay
+		env = withoutCacheVariables(env)
+	}
+	if own == nil {
+		return reviewerEnv(withoutRefusedKey(d, env)), nil
+	}
+	reviewers, err := withProvider(reviewerEnv(env), own)
+	return reviewers, cmp.Or(err, readSources(d, nil).conflict(d, env, own, withoutReviewers))
+}
+
+// withProvider returns env with the values of p in the place of all API variables. The error is that of
+// values.
+func withProvider(env []string, p *provider) ([]string, error) {
+	values, err := p.values(env)
+	if err != nil {
+		return nil, err
+	}
+	env = without(env, ofAPI)
+	for name, value := range values {
+		env = setEnv(env, name, value)
+	}
+	return env, nil
+}
+
+// reviewerEnv returns the environment of a reviewer with the session's provider: env, a session's, without
+// the variables that tie a process to its session, and without the user's advisor. Its git status does not
+// write the index.
+func reviewerEnv(env []string) []string {
+	return setEnv(without(env, ofClient), reviewerVariable, "1", advisorVariable, "1",
+		"GIT_OPTIONAL_LOCKS", "0")
+}
+
+// attributionLeftOut is the value of cacheVariable if ccc, not the user, has set attributionVariable.
+const attributionLeftOut = "line"
+
+// withoutCacheVariables returns env without what ccc has set there for the prompt cache of a session. Claude
+// Code then writes the line of attributionVariable again: a login is billed by that.
+func withoutCacheVariables(env []string) []string {
+	if lookupEnv(env, cacheVariable) == attributionLeftOut {
+		env = setEnv(env, attributionVariable, "")
+	}
+	return setEnv(env, cacheVariable, "")
+}
+
+// cacheEnv returns env, a launch's, with what lets reviews of the session use its prompt cache, if a key, a
+// token, a provider or a cloud pays for it and for its reviews. What the user has set stays.
+func cacheEnv(env []string, session sources, args []string) []string {
+	isKnown := givenFlag(args, "--setting-sources") == "" // else a source that pays here may not count there
+	if !isKnown || !session.areKeyed(env, args) {
+		return env
+	}
+	switch session.value(env, "env."+attributionVariable) {
+	case "":
+		return setEnv(env, attributionVariable, "0", cacheVariable, attributionLeftOut)
+	case "0":
+		return setEnv(env, cacheVariable, "1")
+	}
+	return env
+}
+
+// withoutLaunch returns env, a terminal's, without what the launch of another session has left in it.
+func withoutLaunch(env []string) []string {
+	env = withoutCacheVariables(env)
+	if lookupEnv(env, providerVariable) != "" {
+		env = without(env, ofAPI)
+	}
+	return without(env, ofLaunch)
+}
+
+// withoutRefusedKey returns env, a hook's. If the session is interactive, a key that the user does not let
+// such sessions use is left out: a reviewer would use it without asking, and it would pay. A provider's key
+// stays.
+func withoutRefusedKey(d dirs, env []string) []string {
+	key := lookupEnv(env, keyVariable)
+	isInteractive := lookupEnv(env, entrypointVariable) == "cli"
+	if key == "" || !isInteractive || lookupEnv(env, providerVariable) != "" || readAccount(d).allows(key) {
+		return env
+	}
+	return setEnv(env, keyVariable, "")
+}
+
+// areKeyed reports whether a key or a token pays for a session with these sources, environment and arguments,
+// or a cloud: not a login.
+func (s sources) areKeyed(env, args []string) bool {
+	isSet := func(name string) bool { return isTrue(s.value(env, "env."+name)) }
+	usesCloud := isSet("CLAUDE_CODE_USE_BEDROCK") || isSet("CLAUDE_CODE_USE_VERTEX") ||
+		isSet("CLAUDE_CODE_USE_FOUNDRY")
+	key := s.value(env, "env."+keyVariable)
+	isPrinted := givenFlag(args, "-p", "--print") != ""
+	return s.value(env, "env."+tokenVariable) != "" || s.value(env, helperKey) != "" || usesCloud ||
+		key != "" && (isPrinted || s.account.allows(key))
+}
+
+// scrubVariable, if true, has Claude Code keep the keys of the environment from its hooks, and so from a
+// reviewer, which reads those of settings files itself (2.1.280 to 2.1.332).
+const scrubVariable = "CLAUDE_CODE_SUBPROCESS_ENV_SCRUB"
+
+// keptFromHooks returns what pays for such a session while a reviewer, which a hook starts, would have
+// nothing, with what to do, else "".
+func (s sources) keptFromHooks(d dirs, env, args []string) (what, hint string) {
+	isOfEnv := func(name string) bool {
+		return lookupEnv(env, name) != "" && s.value(nil, "env."+name) == ""
+	}
+	for _, name := range []string{tokenVariable, keyVariable} {
+		if isOfEnv(name) && isTrue(s.value(env, "env."+scrubVariable)) {
+			return name + " and " + scrubVariable, "set " + scrubVariable + " to 0"
+		}
+	}
+	_, noLogin := os.Stat(filepath.Join(d.claude, ".credentials.json")) // on macOS a login is in no file
+	if isOfEnv(oauthVariable) && noLogin != nil && runtime.GOOS != "darwin" &&
+		s.account.at(primaryKey).variable() == "" && !s.areKeyed(env, args) {
+		return oauthVariable + " as the only login", "log in, with /login in:\nclaude"
+	}
+	return "", ""
+}
+
+// tellsCost is the first version of Claude Code that tells what a review alone has cost (2.1.332; not
+// 2.1.280).
+const tellsCost = "2.1.329"
+
+// budgetFails reports whether there is a budget of a request, and does not hold: Claude Code tells no cost,
+// as it knows no price of a provider's models, or is too old.
+func (c *configuration) budgetFails(env environ) bool {
+	if c.Supervisor.MaxBudgetUSD == 0 {
+		return false
+	}
+	claude, _ := reviewersClaude(env) // without one there is no version
+	version, _, _ := askVersion(claude, env, "")
+	hasProvider := c.Supervisor.Provider != "" || env.get(providerVariable) != ""
+	return hasProvider || olderThan(version, tellsCost)
+}
+
+// versionPatience bounds the wait for claude --version, which takes 10 to 100 ms. A variable, for tests.
+var versionPatience = 10 * time.Second
+
+var versionAnswer = lazyRegexp(`([0-9]+\.[0-9]+\.[0-9]+\S*) \(Claude Code\)`)
+
+// A caution is an error with which a launch goes on, as that claude can't be tried.
+type caution struct{ error }
+
+func (c caution) Unwrap() error { return c.error }
+
+// askVersion asks the claude at that path for its version in dir, "" being the current directory, and returns
+// what it says in words, too. A stand-in for Claude Code tells none. The error is that claude can't be
+// started.
+func askVersion(claude string, env environ, dir string) (version, said string, err error) {
+	ctx, cancel := context.WithTimeout(context.Background(), versionPatience)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, claude, "--version")
+	cmd.Dir = dir
+	cmd.Env = reviewerEnv(env)  // some versions refuse to run inside another claude
+	cmd.WaitDelay = time.Second // what it leaves running may hold its stdout
+	output, err := cmd.CombinedOutput()
+	said = oneLine(string(output))
+	if answer := versionAnswer().FindStringSubmatch(said); answer != nil {
+		return answer[1], claude + " is version " + answer[1], nil
+	} else if ctx.Err() != nil {
+		return "", fmt.Sprintf("%s did not answer --version within %v", claude, versionPatience), nil
+	} else if cmd.Process == nil {
+		err = fmt.Errorf("starting %s: %w", claude, err)
+		return "", err.Error(), err
+	} else if err != nil && said == "" {
+		said = err.Error()
+	}
+	return "", fmt.Sprintf("%s is not Claude Code: to --version it says %q", claude, said), nil
+}
+
+// olderThan reports whether a version is older than another. 2.1.331-dev.7 counts as 2.1.331, an unknown
+// version, "", as not older than any.
+func olderThan(version, other string) bool {
+	number := func(v string) (n int) {
+		v, _, _ = strings.Cut(v, "-")
+		for _, part := range strings.SplitN(v, ".", 3) {
+			value, _ := strconv.Atoi(part)
+			n = n*10000 + value
+		}
+		return n
+	}
+	return version != "" && number(version) < number(other)
+}
