@@ -122,43 +122,35 @@ func TestTrialEnded(t *testing.T) {
 		signal   syscall.Signal
 		code     int
 		stdout   string
+		stderr   string
 	}{
-		"at its time":       {hangs, "2s", 0, 1, ""},
-		"Ctrl-C":            {hangs, "60s", syscall.SIGINT, 130, ""},
-		"told to end":       {hangs, "60s", syscall.SIGTERM, 143, ""},
-		"answered, a hang":  {answered + hangs + ";; esac", "8s", 0, 0, "Done.\n"},
-		"answered, daemons": {answered + "(setsid sleep 100 &) ;; esac", "60s", 0, 0, "Done.\n"},
+		"at its time": {script: hangs, patience: "2s", code: 1, stderr: "ccc: claude has not run the hooks " +
+			"within 2 s; try again, or start it once by itself\n     claude\n"},
+		"Ctrl-C":            {hangs, "60s", syscall.SIGINT, 130, "", ""},
+		"answered, a hang":  {answered + hangs + ";; esac", "8s", 0, 0, "Done.\n", "enabled"},
+		"answered, daemons": {answered + "(setsid sleep 100 &) ;; esac", "60s", 0, 0, "Done.\n", "enabled"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			box := newFakeBox(t)
-			box.vars = append(box.vars, testTrustVariable+"=none")
+			box.vars = append(box.vars, testTrustVariable+"=none", testPatienceVariable+"="+test.patience)
 			box.claudeIs(mute(test.script))
-			box.vars = append(box.vars, testPatienceVariable+"="+test.patience)
-			cmd := box.command("ccc", "--supervisor", "-p", "hi")
 			if test.signal != 0 {
 				go func() {
-					for range 1000 {
-						list := box.processes()
-						begins := func(words string) int {
-							return slices.IndexFunc(list, func(process string) bool { return strings.Contains(process, words) })
-						}
-						if launch := begins("--supervisor"); launch >= 0 && begins("sleep 100") >= 0 {
-							pid, _ := strconv.Atoi(strings.Fields(list[launch])[0])
-							_ = syscall.Kill(pid, test.signal)
-							return
-						}
+					for len(processesNamed(box, "sleep 100")) == 0 {
 						time.Sleep(10 * time.Millisecond)
+					}
+					for _, pid := range processesNamed(box, "--supervisor") {
+						_ = syscall.Kill(pid, test.signal)
 					}
 				}()
 			}
-			got := box.finish(cmd, 90*time.Second)
-			if got.code != test.code || !strings.HasSuffix(withoutReceipts(got.stdout), test.stdout) ||
-				test.code == 130 && got.stderr != "" {
-				t.Errorf("%+v", got)
-			}
-			if name == "at its time" || name == "answered, a hang" {
-				expectIn(t, "stderr", got.stderr, "ccc: "+tryingHooks.zh+"\n")
-			}
+			got := box.finish(box.command("ccc", "--supervisor", "-p", "hi"), 90*time.Second)
+			expectIs(t, "the code: "+got.stderr, got.code, test.code)
+			expectSuffix(t, "stdout", withoutReceipts(got.stdout), test.stdout)
+			expectIn(t, "stderr", got.stderr, test.stderr)
+			expectIs(t, "nothing is said", got.stderr == "", test.stderr == "")
+			isLong := test.patience != "60s"
+			expectIs(t, "it is said", strings.Contains(got.stderr, "ccc: "+tryingHooks.zh+"\n"), isLong)
 			if left := box.quiet(soon()); len(left) != 0 {
 				t.Errorf("still running: %q", left)
 			}
@@ -167,6 +159,17 @@ func TestTrialEnded(t *testing.T) {
 			}
 		})
 	}
+}
+
+// processesNamed lists what runs in the sandbox with these words in its command line.
+func processesNamed(box *sandbox, words string) (pids []int) {
+	for _, process := range box.processes() {
+		if strings.Contains(process, words) {
+			pid, _ := strconv.Atoi(strings.Fields(process)[0])
+			pids = append(pids, pid)
+		}
+	}
+	return pids
 }
 
 // What was ignored when ccc was started, as by nohup, ends neither a review nor a view nor the demo.

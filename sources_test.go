@@ -13,11 +13,6 @@ import (
 	"time"
 )
 
-// agentEnv returns the values that claude got for a variable, as its launch had it.
-func (box *sandbox) agentEnv(name string) (values []string) {
-	return valuesOf(strings.Split(box.environment("agent-1"), "\n"), name)
-}
-
 // valuesOf returns the values of a variable in an environment.
 func valuesOf(env []string, name string) (values []string) {
 	for _, entry := range env {
@@ -33,7 +28,8 @@ func TestProviderEnvironment(t *testing.T) {
 	box.write(".claude/ccc.json", 0o600, twoProviders)
 	box.vars = append(box.vars, "KIMI_TOKEN=SECRET", "ANTHROPIC_API_KEY=old", "ANTHROPIC_MODEL=old",
 		"CLAUDE_CODE_USE_BEDROCK=1", "CLAUDE_CODE_USE_VERTEX=1", "TWICE=1", "TWICE=2")
-	expectEnd(t, "a launch", box.run(30*time.Second, "", "ccc", "kimi", "-p", "hi"), 0, "Done.\n", "")
+	l, got := box.plan("kimi", "-p", "hi")
+	expectEnd(t, "a launch", got, 0, "", "")
 	for name, want := range map[string][]string{
 		"ANTHROPIC_BASE_URL":      {"https://kimi.example"},
 		"ANTHROPIC_AUTH_TOKEN":    {"SECRET"},
@@ -46,84 +42,51 @@ func TestProviderEnvironment(t *testing.T) {
 		"CLAUDE_CODE_USE_VERTEX":  nil,
 		"TWICE":                   {"2"},
 	} {
-		expectEqual(t, name, box.agentEnv(name), want)
+		expectEqual(t, name, valuesOf(l.env, name), want)
 	}
-	expectNotIn(t, "claude's command line", box.read("../fake/agent-1.args"), "--settings", "SECRET")
 	// Without a name a launch has no provider, whatever ccc.json has.
-	_, got := box.plan("default", "-p", "hi")
-	expectEnd(t, "2.0's word for that", got, 2, "", `"default" is gone in 3.0`)
-	l, _ := box.plan("-p", "hi")
+	l, _ = box.plan("-p", "hi")
 	expectEqual(t, "without a name", valuesOf(l.env, urlVariable), nil)
 }
 
 // A settings file whose env would win over the provider, or that has what is the user's, stops the launch
 // before claude is started and anything is written. No value is shown.
 func TestProviderConflicts(t *testing.T) {
-	t.Parallel()
 	const project, local = ".claude/settings.json", ".claude/settings.local.json"
 	const user, account = "../home/.claude/settings.json", "../home/.claude.json"
-	const older, managed = "../home/.claude/.config.json", "../home/managed.json"
+	const managed = "../home/managed.json"
 	const helper, console = `{"apiKeyHelper":"echo SECRET"}`, `{"primaryApiKey":"SECRET"}`
 	const same = `{"env":{"ANTHROPIC_BASE_URL":"https://kimi.example","TIMEOUT_MS":600000000,"OTHER":"x"}}`
 	for _, test := range []struct{ file, text, want string }{
-		{user, `{"env":{"ANTHROPIC_BASE_URL":"https://SECRET"}}`, "env.ANTHROPIC_BASE_URL"},
-		{project, `{"env":{"ANTHROPIC_AUTH_TOKEN":"OTHER-SECRET"}}`, "env.ANTHROPIC_AUTH_TOKEN"},
 		{local, `{"env":{"ANTHROPIC_API_KEY":"SECRET"}}`, "env.ANTHROPIC_API_KEY"},
 		{project, `{"env":{"TIMEOUT_MS":1}}`, "env.TIMEOUT_MS"},
 		{project, same, ""},
-		{user, helper, "apiKeyHelper"},
-		{local, helper, "apiKeyHelper"},
-		{project, `{"apiKeyHelper":""}`, ""},
-		{user, `{"env":{"CLAUDE_CODE_USE_VERTEX":"1"}}`, "env.CLAUDE_CODE_USE_VERTEX"},
-		{project, "\ufeff{\"env\":{\"ANTHROPIC_API_KEY\":\"SECRET\"}}", "env.ANTHROPIC_API_KEY"},
+		{project, `{"apiKeyHelper":"","primaryApiKey":"x","ANTHROPIC_MODEL":"x"}`, ""},
+		{user, "\ufeff{\"env\":{\"CLAUDE_CODE_USE_VERTEX\":\"1\"}}", "env.CLAUDE_CODE_USE_VERTEX"},
 		{managed, helper, "apiKeyHelper"},
 		{"../home/managed.d/a.json", helper, "apiKeyHelper"},
-		{account, `{"env":{"ANTHROPIC_CUSTOM_HEADERS":"X: SECRET"}}`, "env.ANTHROPIC_CUSTOM_HEADERS"},
 		{account, console, "primaryApiKey"},
-		{older, console, "primaryApiKey"},
+		{"../home/.claude/.config.json", console, "primaryApiKey"},
 		{account, `{"primaryApiKey":"SECRET",}`, "line 1, column 27"},
 		{project, "\ufeff \n", ""},
-		{local, `{"env":`, "line 1, column 7"},
 		{user + "/file", "a directory", "read "},
 		{project, "null", "line 1, column 1"},
-		{project, `["SECRET"]`, "line 1, column 1"},
 	} {
-		t.Run(test.file+test.text, func(t *testing.T) {
-			box := newFakeBox(t)
-			box.vars = append(box.vars, "KIMI_TOKEN=SECRET", testManagedVariable+"="+box.home+"/managed.json")
-			box.write(".claude/ccc.json", 0o600, twoProviders)
-			box.write("../work/"+test.file, 0o600, test.text)
-			before := box.files()
-			_, got := box.plan("kimi", "-p", "hi")
-			if strings.Contains(test.file, "managed") { // which only another process has elsewhere
-				got = box.run(30*time.Second, "", "ccc", "kimi", "-p", "hi")
-			}
-			expectIs(t, got.stderr, got.code, map[bool]int{true: 1}[test.want != ""])
-			if test.want != "" {
-				path := filepath.Join(box.work, strings.TrimSuffix(test.file, "/file"))
-				expectIn(t, "stderr", got.stderr, path+": "+test.want)
-				expectNotIn(t, "stderr", got.stderr, "SECRET")
-			}
-			expectEqual(t, "the files", box.files(), before)
-			expectIs(t, "claude's calls", box.calls("agent"), 0)
-		})
-	}
-}
-
-// The local settings of a repository's main working tree count in its directories and in its other trees.
-func TestProviderConflictsOfRepository(t *testing.T) {
-	box := newFakeBox(t)
-	box.vars = append(box.vars, "KIMI_TOKEN=SECRET")
-	box.write(".claude/ccc.json", 0o600, twoProviders)
-	box.write("../work/.claude/settings.local.json", 0o600, `{"apiKeyHelper":"x"}`)
-	box.write("../work/.git/worktrees/tree/commondir", 0o600, "../..\n")
-	box.write("../work/sub/x", 0o600, "")
-	box.write("../tree/.git", 0o600, "gitdir: "+box.work+"/.git/worktrees/tree\n")
-	main := filepath.Join(box.work, ".claude/settings.local.json")
-	for _, dir := range []string{".", "sub", "../tree"} {
-		got := box.run(30*time.Second, "", "sh", "-c", "cd "+dir+" && exec ccc kimi -p hi")
-		expectIs(t, "in "+dir+": the exit code", got.code, 1)
-		expectIs(t, got.stderr, strings.Count(got.stderr, main+": apiKeyHelper"), 1)
+		box := newFakeBox(t)
+		box.vars = append(box.vars, "KIMI_TOKEN=SECRET", testManagedVariable+"="+box.home+"/managed.json")
+		box.write(".claude/ccc.json", 0o600, twoProviders)
+		box.write("../work/"+test.file, 0o600, test.text)
+		_, got := box.plan("kimi", "-p", "hi")
+		if strings.Contains(test.file, "managed") { // which only another process has elsewhere
+			got = box.run(30*time.Second, "", "ccc", "kimi", "-p", "hi")
+		}
+		expectIs(t, test.file+" "+test.text+": "+got.stderr, got.code, map[bool]int{true: 1}[test.want != ""])
+		if test.want != "" {
+			path := filepath.Join(box.work, strings.TrimSuffix(test.file, "/file"))
+			expectIn(t, "stderr", got.stderr, path+": "+test.want)
+			expectNotIn(t, "stderr", got.stderr, "SECRET")
+		}
+		expectIs(t, "claude's calls", box.calls("agent"), 0)
 	}
 }
 
@@ -136,10 +99,8 @@ func TestProviderWithoutToken(t *testing.T) {
 		url + `,"ANTHROPIC_AUTH_TOKEN":""`:  true,
 		url + `,"ANTHROPIC_AUTH_TOKEN":"t"`: false,
 		url + `,"ANTHROPIC_API_KEY":"k"`:    true,
-		url + `,"ANTHROPIC_API_KEY":"k","ANTHROPIC_AUTH_TOKEN":"t"`:      false,
 		url + `,"ANTHROPIC_CUSTOM_HEADERS":"Authorization: mine"`:        false,
 		url + `,"ANTHROPIC_CUSTOM_HEADERS":"X-Team: a\nauthorization:k"`: false,
-		url + `,"ANTHROPIC_CUSTOM_HEADERS":"X-Api-Key: mine"`:            true,
 		url + `,"ANTHROPIC_CUSTOM_HEADERS":"X-Authorization: k"`:         true,
 		`"ANTHROPIC_MODEL":"m"`:   false,
 		`"ANTHROPIC_API_KEY":"k"`: false,
@@ -160,40 +121,23 @@ func TestProviderWithoutToken(t *testing.T) {
 
 // The line that a subscription is billed by is left out only if a key or a token pays for the session.
 func TestAttribution(t *testing.T) {
-	t.Parallel()
 	const token = `{"env":{"ANTHROPIC_AUTH_TOKEN":"t"}}`
-	for name, test := range map[string]struct {
-		env, settings, project, args, want string // words of args are parted by |
-	}{
-		"login":               {},
-		"login_user_set_it":   {env: "CLAUDE_CODE_ATTRIBUTION_HEADER=0", want: "0"},
-		"token":               {env: "ANTHROPIC_AUTH_TOKEN=t", want: "0"},
-		"token_user_keeps_it": {env: "ANTHROPIC_AUTH_TOKEN=t CLAUDE_CODE_ATTRIBUTION_HEADER=1", want: "1"},
-		"token_in_settings":   {settings: token, want: "0"},
-		"token_taken_away":    {env: "ANTHROPIC_AUTH_TOKEN=t", settings: `{"env":{"ANTHROPIC_AUTH_TOKEN":""}}`},
-		"setting_sources":     {env: "ANTHROPIC_AUTH_TOKEN=t", args: "--setting-sources|user,project"},
-		"of_an_outer_session": {env: "CLAUDE_CODE_ATTRIBUTION_HEADER=0 CCC_CACHE=line"},
-		"helper_taken_away":   {settings: `{"apiKeyHelper":"x"}`, project: `{"apiKeyHelper":""}`},
-		"provider":            {args: "a", want: "0"},
-		"provider_of_a_model": {args: "b"},
+	for _, test := range []struct{ env, args, want string }{
+		{},
+		{env: "CLAUDE_CODE_ATTRIBUTION_HEADER=0", want: "0"},
+		{env: "ANTHROPIC_AUTH_TOKEN=t", want: "0"},
+		{env: "ANTHROPIC_AUTH_TOKEN=t CLAUDE_CODE_ATTRIBUTION_HEADER=1", want: "1"},
+		{env: "ANTHROPIC_AUTH_TOKEN=t", args: "--setting-sources user,project"},
+		{env: "CLAUDE_CODE_ATTRIBUTION_HEADER=0 CCC_CACHE=line"}, // of an outer session
+		{args: "a", want: "0"},
+		{args: "b"}, // a provider of a model alone
 	} {
-		t.Run(name, func(t *testing.T) {
-			box := newFakeBox(t)
-			box.vars = append(box.vars, strings.Fields(test.env)...)
-			box.write(".claude/settings.json", 0o600, test.settings)
-			box.write("../work/.claude/settings.json", 0o600, test.project)
-			box.write(".claude/ccc.json", 0o600, `{"providers":{"a":`+token+`,"b":{"env":{"ANTHROPIC_MODEL":"m"}}}}`)
-			line := strings.ReplaceAll("--supervisor|"+test.args+"|--|hi", "||", "|")
-			args := strings.Split(line, "|")
-			l, got := box.plan(args...)
-			expectIs(t, "the exit code of "+got.stderr, got.code, 0)
-			expectIs(t, "the variable", strings.Join(valuesOf(l.env, attributionVariable), " "), test.want)
-			if name == "token" || name == "login" { // a session has what was planned
-				box.run(60*time.Second, "", append([]string{"ccc"}, args...)...)
-				expectIs(t, "it in claude", strings.Join(box.agentEnv(attributionVariable), " "), test.want)
-				expectIs(t, "the reviews", len(box.timelineVerdicts()), 1)
-			}
-		})
+		box := newFakeBox(t)
+		box.vars = append(box.vars, strings.Fields(test.env)...)
+		box.write(".claude/ccc.json", 0o600, `{"providers":{"a":`+token+`,"b":{"env":{"ANTHROPIC_MODEL":"m"}}}}`)
+		l, got := box.plan(append([]string{"--supervisor"}, strings.Fields(test.args+" -- hi")...)...)
+		expectEnd(t, "the plan", got, 0, "", "")
+		expectIs(t, test, strings.Join(valuesOf(l.env, attributionVariable), " "), test.want)
 	}
 }
 
@@ -226,13 +170,10 @@ func TestProviderOfReviewer(t *testing.T) {
 	box.inSession()
 	settings := filepath.Join(box.work, ".claude/settings.json")
 	box.write("../work/.claude/settings.json", 0o600, `{"apiKeyHelper":"echo SECRET"}`)
-	for _, dir := range []string{".", "sub"} {
-		hook := "cd " + dir + " && exec ccc supervisor-hook"
-		got := box.run(60*time.Second, box.event(eventStop, ""), "sh", "-c", hook)
-		expectIn(t, "in "+dir, got.stderr, "settings override the provider b, or send it what is yours:\n"+
-			"     "+settings+": apiKeyHelper\n     "+withoutReviewers+", or change that there:\n")
-		expectIs(t, "in "+dir+": the reviews", box.calls("reviewer"), 1)
-	}
+	got := box.run(60*time.Second, box.event(eventStop, ""), "sh", "-c", "cd sub && exec ccc supervisor-hook")
+	expectIn(t, "stderr", got.stderr, "settings override the provider b, or send it what is yours:\n"+
+		"     "+settings+": apiKeyHelper\n     "+withoutReviewers+", or change that there:\n")
+	expectIs(t, "the reviews", box.calls("reviewer"), 1)
 }
 
 // What the reviewer's provider takes from the environment is never a value of the session's provider: a
@@ -243,7 +184,6 @@ func TestProviderOfReviewerFromEnvironment(t *testing.T) {
 	for _, test := range []struct{ session, reviewer, own, refused string }{
 		{tokenA, key, "b", key},
 		{tokenA + `,"ANTHROPIC_API_KEY":"KEY-A"`, key, "b", key},
-		{`"ANTHROPIC_AUTH_TOKEN":"` + key + `"`, key, "b", key},
 		{tokenA, "${KEY_B}", "b", ""},
 		{`"ANTHROPIC_AUTH_TOKEN":"` + key + `"`, "", "a", ""},
 	} {
@@ -292,14 +232,13 @@ func TestProviderRefusedKey(t *testing.T) {
 		{"sdk-cli", "", "", true},
 		{"cli", "", "kimi", true},
 	} {
-		box := newHookBox(t)
-		box.vars = append(box.vars, "ANTHROPIC_API_KEY="+key, "CLAUDE_CODE_ENTRYPOINT="+test.entrypoint,
-			"CCC_PROVIDER="+test.provider)
-		box.write(".claude.json", 0o600, test.account)
-		box.stop("")
-		env := box.environment("reviewer-1")
-		isPassed := strings.Contains(env, "ANTHROPIC_API_KEY=")
-		expectIs(t, fmt.Sprintf("%+v: the key is passed on", test), env != "" && isPassed, test.isPassed)
+		d := dirs{claude: t.TempDir()}
+		check(t, os.WriteFile(filepath.Join(d.claude, ".claude.json"), []byte(test.account), 0o600))
+		d.env = environ{keyVariable + "=" + key, entrypointVariable + "=" + test.entrypoint,
+			providerVariable + "=" + test.provider, claudeDirVariable + "=" + d.claude}
+		env, err := reviewersEnv(d, defaultConfig(), true)
+		check(t, err)
+		expectIs(t, test, lookupEnv(env, keyVariable) != "", test.isPassed)
 	}
 }
 
@@ -440,10 +379,7 @@ func TestProviderPays(t *testing.T) {
 		account, env, args string
 		want               bool
 	}{
-		{"", "", "", false},
-		{"", "ANTHROPIC_AUTH_TOKEN=t", "", true},
 		{`{"apiKeyHelper":"x"}`, "", "", true},
-		{`{"apiKeyHelper":""}`, "", "", false},
 		{"", "CLAUDE_CODE_USE_FOUNDRY=Yes", "", true},
 		{"", "CLAUDE_CODE_USE_BEDROCK=1", "", true},
 		{`{"env":{"CLAUDE_CODE_USE_VERTEX":true}}`, "", "", true},
@@ -451,7 +387,6 @@ func TestProviderPays(t *testing.T) {
 		{"", "ANTHROPIC_API_KEY=" + key, "", false},
 		{"", "ANTHROPIC_API_KEY=" + key, "--print x", true},
 		{"", "ANTHROPIC_API_KEY=" + key, "-p", true},
-		{"", "ANTHROPIC_API_KEY=" + key, "-- -p", false},
 		{"", "", "-p", false},
 		{`{"customApiKeyResponses":{"approved":["` + end20 + `"]}}`, "ANTHROPIC_API_KEY=" + key, "", true},
 		{`{"customApiKeyResponses":{"approved":["other"]}}`, "ANTHROPIC_API_KEY=" + key, "", false},
@@ -459,8 +394,7 @@ func TestProviderPays(t *testing.T) {
 		s := sources{account: sourceOf("", []byte(test.account), nil)}
 		expectIs(t, test, s.areKeyed([]string{test.env}, strings.Fields(test.args)), test.want)
 	}
-	for value, want := range map[string]bool{"1": true, "true": true, " Yes ": true, "ON": true,
-		"0": false, "": false, "2": false, "off": false} {
+	for value, want := range map[string]bool{"1": true, " Yes ": true, "ON": true, "": false, "2": false} {
 		expectIs(t, value, isTrue(value), want)
 	}
 	allowing := func(end string) source {
@@ -473,51 +407,6 @@ func TestProviderPays(t *testing.T) {
 	for _, short := range []string{"k", strings.Repeat("k", 20)} {
 		expectIs(t, short, allowing(short).allows(short), true)
 	}
-}
-
-// What would override a provider, or send it what is the user's, is one message: its files and keys in the
-// order in which they count, and both ways out. No value stands there.
-func TestProviderConflictsNamed(t *testing.T) {
-	d := dirs{claude: t.TempDir()}
-	d.ccc = d.claude
-	values := map[string]string{urlVariable: "https://k", tokenVariable: "t", "EMPTY": ""}
-	p := &provider{name: "kimi", Env: values}
-	conflicts := func(p *provider, list ...source) string {
-		s := sources{account: source{name: "account"}, project: list}
-		for i, one := range list {
-			if one.name == argumentSource { // with what stands before it, and what after
-				s.project, s.argument, s.managed = list[:i], one, list[i+1:]
-			}
-		}
-		err := s.conflict(d, nil, p, "go without it")
-		if err == nil {
-			return ""
-		}
-		return fmt.Sprint(failureOf(err).code, " ", err)
-	}
-	one := func(name, key, value string) source {
-		settings := map[string]any{key: value}
-		if variable, ok := strings.CutPrefix(key, "env."); ok {
-			settings = map[string]any{"env": map[string]string{variable: value}}
-		}
-		return sourceOf(name, encodeJSON(settings), nil)
-	}
-	const overrides = "1 settings override the provider kimi, or send it what is yours:"
-	expectIs(t, "no provider", conflicts(nil, one("a", "env."+urlVariable, "other")), "")
-	expectIs(t, "nothing", conflicts(p, source{name: "a"}, one("b", "env."+urlVariable, "https://k"),
-		one("c", "env.OTHER", "x"), one("d", "env.EMPTY", ""), one("e", helperKey, ""),
-		one("f", urlVariable, "x"), one("g", primaryKey, "x")), "")
-	three := `{"env":{"ANTHROPIC_BASE_URL":"https://x","ANTHROPIC_MODEL":"","OTHER":"x"}}`
-	expectIs(t, "others", conflicts(p, sourceOf("a", []byte(three), nil), one("b c", "env.EMPTY", "x"),
-		one("d", helperKey, "x"), one(argumentSource, helperKey, "x"), source{name: "e", err: errNoGit}),
-		overrides+"\n     a: env.ANTHROPIC_BASE_URL, env.ANTHROPIC_MODEL\n     b c: env.EMPTY"+
-			"\n     d: apiKeyHelper\n     --settings: apiKeyHelper\n     e: "+errNoGit.Error()+
-			"\n     go without it, or change that there:\n     ${EDITOR:-vi} a 'b c' d e")
-	expectIs(t, "an argument", conflicts(p, one(argumentSource, helperKey, "x")),
-		overrides+"\n     --settings: apiKeyHelper\n     go without it, or change that there")
-	unset := &provider{name: "a", Env: map[string]string{"A": "${NO_SUCH}"}}
-	expectIs(t, "a variable that is not set", conflicts(unset, one("d", helperKey, "x")),
-		"1 providers.a.env.A of ccc.json is ${NO_SUCH}, which is not set\n     read -rs NO_SUCH; export NO_SUCH")
 }
 
 // Of what settings say the last source counts, then the environment; .claude.json lies beside the directory,
@@ -552,9 +441,8 @@ func TestProviderSources(t *testing.T) {
 		`{"apiKeyHelper":null}`: "", `{}`: ""} {
 		expectIs(t, text, of(text).at(helperKey).variable(), want)
 	}
-	const noObject = "line 1, column 1: the file is not an object"
-	for text, want := range map[string]string{"": "<nil>", " ": "<nil>", "null": noObject, "[]": noObject,
-		`"x"`: noObject, "{": "line 1, column 1: unexpected end of JSON input"} {
+	for text, want := range map[string]string{" ": "<nil>", "[]": "line 1, column 1: the file is not an object",
+		"{": "line 1, column 1: unexpected end of JSON input"} {
 		s := of(text)
 		expectIs(t, text, fmt.Sprint(s.err, len(s.settings.raw)), want+" 0")
 	}

@@ -41,100 +41,80 @@ func jsonOf(t *testing.T, text string) *jsonValue {
 // A launch whose session would not be reviewed is refused, with exit code 2 and before anything is written if
 // arguments, variables or the project's settings say so. What only looks like one starts.
 func TestTrialRefused(t *testing.T) {
-	t.Parallel()
 	const skip, token = "CLAUDE_CODE_SKIP_PROMPT_HISTORY", "CLAUDE_CODE_OAUTH_TOKEN=t"
 	const muted, unmuting = `{"disableAllHooks":true}`, `{"disableAllHooks":false}`
 	const skips, keeps = `{"env":{"` + skip + `":"1"}}`, `{"env":{"` + skip + `":"0"}}`
 	const users, project = ".claude/settings.json:", "../work/.claude/settings.json:"
 	const local = "../work/.claude/settings.local.json:"
-	const providers = `{"providers":{"a":`
 	const config, account = ".claude/ccc.json:", ".claude.json:"
 	const elsewhere = "claude would run that session elsewhere, not below this launch"
 	const forgetful = "claude would keep no conversation"
 	const hookless = "claude would run no hooks, so nothing would be reviewed"
 	const sources, ofProject = "--setting-sources ", "work/.claude/settings.json: "
 	const switchOn = "\n     run ccc --supervisor once, for the hooks; then type /supervisor on"
-	const endsTurn = "claude would end the turn, whatever a review says"
 	const onlyLogin = "--supervisor with CLAUDE_CODE_OAUTH_TOKEN as the only login: "
-	for _, test := range []struct {
+	type row struct {
 		args, variables string // words are parted by |
 		names, effect   string // what is refused, and why; "" for a launch that is not refused
 		files           []string
-	}{
+	}
+	rows := []row{
 		{args: "--bg", names: "--supervisor with --bg: ", effect: elsewhere + switchOn},
-		{args: "--background", names: "--supervisor with --background: ", effect: elsewhere},
-		{args: "--tmux=classic", names: "--supervisor with --tmux: ", effect: elsewhere},
-		{args: "--cloud=x", names: "--supervisor with --cloud: ", effect: elsewhere},
-		{args: "--remote|x", names: "--supervisor with --remote: ", effect: elsewhere},
-		{args: "--environment|x", names: "--supervisor with --environment: ", effect: elsewhere},
-		{args: "--desktop", names: "--supervisor with --desktop: ", effect: elsewhere},
 		{args: "--setting-sources|project, local", names: sources + "project, local, without", effect: hookless},
 		{args: "--setting-sources|", names: sources + ", without user: ", effect: hookless},
 		{args: "--setting-sources|project,user"},
 		{args: "--no-session-persistence", names: "--no-session-persistence: ", effect: forgetful},
 		{args: "--|--no-session-persistence"},
-		{args: "--|--bg"},
-		{args: "--json-schema|{}", names: "-p and --json-schema: ", effect: endsTurn},
-		{args: "--json-schema={}", names: "-p and --json-schema: ", effect: endsTurn},
+		{args: "--json-schema|{}", names: "-p and --json-schema: ", effect: "claude would end the turn"},
 
 		{variables: skip + "=1", names: skip + ": ", effect: forgetful},
-		{variables: skip + "=0"},
 		{files: []string{users, skips}, names: "home/.claude/settings.json: env." + skip + ": ", effect: forgetful},
-		{files: []string{project, skips}, names: ofProject + "env." + skip + ": ", effect: forgetful},
 		{files: []string{project, keeps}, variables: skip + "=1"},
-		{files: []string{users, skips, project, keeps}},
-		{args: "a", files: []string{config, providers + skips + "}}"}, names: skip + ": ", effect: forgetful},
+		{args: "a", files: []string{config, `{"providers":{"a":` + skips + `}}`}, names: skip, effect: forgetful},
 		{args: "--settings|" + skips, names: "--settings: env." + skip + ": ", effect: forgetful},
 
 		// Whatever another says: the client may drop that one.
-		{files: []string{project, muted}, names: ofProject + "disableAllHooks: ", effect: hookless},
-		{files: []string{local, muted, project, unmuting}, names: "local.json: disableAllHooks", effect: hookless},
 		{files: []string{local, unmuting, project, muted}, names: ofProject, effect: hookless},
-		{args: "--settings|" + unmuting, files: []string{project, muted}, names: ofProject, effect: hookless},
 		{args: "--settings|" + muted}, // which a trial shows
-		{files: []string{users, muted}},
 		{files: []string{project, `{"disableAllHooks":"true","allowManagedHooksOnly":true}`}},
 
 		{variables: token, names: onlyLogin, effect: "claude would keep it from the reviewer\n"},
 		{variables: token, files: []string{".claude/.credentials.json:", "{}"}},
-		{args: "--verbose", variables: token + "|ANTHROPIC_API_KEY=k"},
 		{variables: token, files: []string{users, `{"env":{"CLAUDE_CODE_OAUTH_TOKEN":"t"}}`}},
 		{variables: token, files: []string{account, `{"primaryApiKey":"k"}`}},
 		{variables: token, files: []string{config, `{"supervisor":{"provider":"a"},"providers":{"a":{}}}`}},
-		{args: "a", variables: token, files: []string{config, `{"providers":{"a":{}}}`}},
-
-		{variables: "FAKE_CLAUDE_VERSION=2.1.279", names: "2.1.279, is older than 2.1.280", effect: "@latest"},
-		{variables: "FAKE_CLAUDE_VERSION=2.1.280"},
-	} {
-		t.Run(fmt.Sprint(test.args, test.variables, test.files), func(t *testing.T) {
-			if test.names == onlyLogin && runtime.GOOS == "darwin" {
-				t.Skip("there a login is in no file")
-			}
-			box := newFakeBox(t)
-			box.vars = append(box.vars, strings.Split(test.variables, "|")...)
-			for file := range slices.Chunk(test.files, 2) {
-				box.write(strings.TrimSuffix(file[0], ":"), 0o600, file[1])
-			}
-			args := []string{"--supervisor", "-p", "hi"}
-			if test.args == "a" {
-				args = []string{"--supervisor", "a", "-p", "hi"}
-			} else if test.args != "" {
-				args = append(args, strings.Split(test.args, "|")...)
-			}
-			before := box.files()
-			_, got := box.plan(args...)
-			expectIs(t, "the exit code of "+got.stderr, got.code == 2, test.names != "")
-			expectIn(t, "stderr", got.stderr, test.names, test.effect)
-			expectEqual(t, "what the plan of a launch leaves", box.files(), before)
-		})
+	}
+	for flag := range strings.FieldsSeq("--background --tmux=x --cloud=x --remote --environment --desktop") {
+		name, _, _ := strings.Cut(flag, "=")
+		rows = append(rows, row{args: flag, names: "--supervisor with " + name + ": ", effect: elsewhere})
+	}
+	for _, test := range rows {
+		if test.names == onlyLogin && runtime.GOOS == "darwin" {
+			continue // there a login is in no file
+		}
+		box := newFakeBox(t)
+		box.vars = append(box.vars, strings.Split(test.variables, "|")...)
+		for file := range slices.Chunk(test.files, 2) {
+			box.write(strings.TrimSuffix(file[0], ":"), 0o600, file[1])
+		}
+		args := []string{"--supervisor", "-p", "hi"}
+		if test.args == "a" {
+			args = []string{"--supervisor", "a", "-p", "hi"}
+		} else if test.args != "" {
+			args = append(args, strings.Split(test.args, "|")...)
+		}
+		before := box.files()
+		_, got := box.plan(args...)
+		expectIs(t, fmt.Sprintf("%+v is refused: %s", test, got.stderr), got.code == 2, test.names != "")
+		expectIn(t, "stderr", got.stderr, test.names, test.effect)
+		expectEqual(t, "what the plan of a launch leaves", box.files(), before)
 	}
 }
 
 // If claude runs no hooks, and nothing that could be read mutes them, the launch says what claude said.
 func TestTrialCause(t *testing.T) {
-	const complains = "echo cost; printf 'These settings\\n  did not load\\n' >&2"
 	for script, said := range map[string]string{
-		complains: "These settings did not load",
+		`echo cost; printf 'Some\n  text\n' >&2`:      "Some text",
 		"echo out; echo 'unknown option' >&2; exit 3": "unknown option (exit status 3)",
 		"echo out; exit 1":                            "out (exit status 1)",
 		"echo cost":                                   "nothing",
@@ -242,12 +222,10 @@ func TestTrialRemembered(t *testing.T) {
 	for _, variable := range []string{"CLAUDE_CODE_X=1", "DISABLE_X=1", "FAKE_CLAUDE_VERSION=2.1.330"} {
 		box.vars = append(box.vars, variable)
 		plan(variable, false)
-		plan(variable+" again", true)
 	}
 	box.edit(".claude/settings.json", "{\n", "{ \n")
 	plan("settings.json", false)
-	plan("--settings", false, "--settings", "{}")
-	plan("other --settings", false, "--settings", `{"model":"m"}`)
+	plan("--settings", false, "--settings", `{"model":"m"}`)
 	box.write("s.json", 0o600, "{}")
 	start("a file", true, "--settings", "../home/s.json")
 	plan("the same file", true, "--settings", box.home+"/s.json")
@@ -262,14 +240,13 @@ func TestTrialRemembered(t *testing.T) {
 	const flagged = "case \"$*\" in *\"$(cat ~/flags)\") exec %[1]s \"$@\" ;; esac\nexec %[1]s \"$@\" --bare"
 	script := fmt.Sprintf(flagged, fakeClaude())
 	box.vars = append(box.vars, "CCC_CLAUDE="+bin+"/claude")
-	changed := ago(time.Hour)
-	for _, comment := range []string{"#", "# edited", "# edited again"} { // of the same time
+	for _, comment := range []string{"#", "# edited"} { // of the same time
 		box.claudeIs(comment + "\n" + script)
+		changed := ago(time.Hour).Truncate(time.Hour)
 		check(t, os.Chtimes(bin+"/claude", changed, changed))
 		plan(comment, false)
 	}
-	changed = ago(2 * time.Hour)
-	check(t, os.Chtimes(bin+"/claude", changed, changed))
+	check(t, os.Chtimes(bin+"/claude", ago(9*time.Hour), ago(9*time.Hour)))
 	start("the wrapper, of another time", true)
 	box.write("flags", 0o600, "none of these") // the wrapper reads them, and its bytes stay
 	reviews := box.calls("reviewer")
@@ -277,13 +254,8 @@ func TestTrialRemembered(t *testing.T) {
 	expectIs(t, "the reviews of the session that it costs", box.calls("reviewer"), reviews)
 	expectEnd(t, "the one after it", box.supervise(), 1, "", "claude was tried and ran no hooks")
 	box.write("flags", 0o600, "")
-	for range 2 {
-		trials := box.calls("trial")
-		got := box.run(60*time.Second, "", "ccc", "doctor")
-		expectIs(t, "doctor: the exit code", got.code, 0)
-		expectIn(t, "doctor", got.stdout, "ok       hooks tried: claude runs them\n")
-		expectIs(t, "how often doctor has tried", box.calls("trial"), trials+1)
-	}
+	got := box.run(60*time.Second, "", "ccc", "doctor")
+	expectIn(t, "doctor", got.stdout, "ok       hooks tried: claude runs them\n")
 
 	// What nobody has needed for a month goes, one by one.
 	start("once more", true)
@@ -297,18 +269,16 @@ func TestTrialRemembered(t *testing.T) {
 }
 
 // If another hook takes ccc's out in the trial, as one that copies an older settings.json back, the launch is
-// refused, each time; if claude has changed the file otherwise, it is not remembered what was tried.
+// refused; if claude has changed the file otherwise, it is not remembered what was tried.
 func TestTrialRan(t *testing.T) {
 	box := newFakeBox(t)
 	const putBack = "case $* in */cost) %[1]s \"$@\"\n" +
 		"[ ! -f ~/old ] || cat ~/old >~/.claude/settings.json; exit ;; esac\nexec %[1]s \"$@\""
 	box.claudeIs(fmt.Sprintf(putBack, fakeClaude()))
 	box.write("old", 0o600, "{}\n")
-	for range 2 {
-		got := box.supervise()
-		expectEnd(t, "a launch", got, 1, "", "ccc's part went out of "+box.home+"/.claude/settings.json, so")
-		expectNotIn(t, "a launch", got.stderr, "enabled")
-	}
+	got := box.supervise()
+	expectEnd(t, "a launch", got, 1, "", "ccc's part went out of "+box.home+"/.claude/settings.json, so")
+	expectNotIn(t, "a launch", got.stderr, "enabled")
 	box.prepare()
 	doctor := box.run(60*time.Second, "", "ccc", "doctor")
 	expectIs(t, "doctor", doctor.code, 1)
@@ -339,7 +309,6 @@ func TestTrialShim(t *testing.T) {
 	for outside, said := range map[string]string{ // after the directory of trials
 		none:                             `is not Claude Code: to --version it says "No version is set"`,
 		fmt.Sprintf(noHooks, "2.1.331"):  "/bin/claude is version 2.1.331",
-		fmt.Sprintf(noHooks, "2.1.30"):   "/bin/claude is version 2.1.30",
 		"exec " + fakeClaude() + ` "$@"`: "",
 	} {
 		box := newFakeBox(t)
@@ -395,8 +364,7 @@ func TestTrialStandIn(t *testing.T) {
 		expectIs(t, "the warnings", strings.Count(got.stderr, "warning"), 1)
 		expectIs(t, "what is remembered", len(box.answers()), 0)
 	}
-	for version, isOld := range map[string]bool{"2.1.279": true, "2.1.280": false, "2.1.331-dev.7": false,
-		"2.1.279-dev.1": true, "1.9.999": true} {
+	for version, isOld := range map[string]bool{"2.1.279-dev.1": true, "2.1.280": false} {
 		box := newFakeBox(t)
 		box.claudeIs(`[ "$1" != --version ] || exec printf 'warning: x\n%s (Claude Code)\n' ` + version)
 		l, got := box.plan("--supervisor")
@@ -420,7 +388,7 @@ func TestTrialStandIn(t *testing.T) {
 func TestTrialUnwritable(t *testing.T) {
 	onlyRoot(t) // who can be another user
 	const refused = "settings.json lacks something of ccc's, and can't be replaced: permission denied\n"
-	for _, lacking := range []string{"", `"Stop"`, `"SessionStart"`, `600`, `"disableAllHooks"`} {
+	for _, lacking := range []string{"", `"Stop"`, `"disableAllHooks"`} {
 		box := newFakeBox(t)
 		box.prepare()
 		text := strings.NewReplacer(cmp.Or(lacking, "\x00"), `"7"`).Replace(box.settings())
@@ -536,17 +504,6 @@ func TestTrialOfTwo(t *testing.T) {
 	expectIs(t, "the second", (<-second).code, 0)
 	expectEqual(t, "its verdicts", box.timelineVerdicts(), []verdict{verdictAllow})
 	expectIs(t, "the hooks", strings.Count(box.settings(), "supervisor-hook"), 4)
-}
-
-// A trial that is not over in time is late, whatever else there is; nobody says that claude runs no hooks.
-func TestTrialLate(t *testing.T) {
-	box := newFakeBox(t)
-	box.claudeIs(mute("exec sleep 60"))
-	box.vars = append(box.vars, testPatienceVariable+"=1s")
-	got := box.supervise()
-	expectEnd(t, "a launch", got, 1, "", "ccc: claude has not run the hooks within 1 s; "+
-		"try again, or start it once by itself\n     claude\n")
-	expectNotIn(t, "stderr", got.stderr, "ran no hooks", "doctor")
 }
 
 // A settings.json that is a mount of its own can't be replaced: launch and doctor say so before anything is
