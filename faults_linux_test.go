@@ -13,49 +13,23 @@ import (
 	"unsafe"
 )
 
-// A state directory on a disk that is full, or that can't be written to, costs no decision.
+// A state directory on a disk that is full, or that can't be written to, costs no decision, and no second
+// stop is held up. doctor says so, also of one behind a link.
 func TestFaultDisk(t *testing.T) {
-	beside(t)
 	onlyRoot(t)
-	for want, flags := range map[string]uintptr{"no space left": 0, "read-only file system": syscall.MS_RDONLY} {
-		t.Run(want, func(t *testing.T) {
-			box := newHookBox(t)
-			box.write(".claude/ccc/filler", 0o600, "")
-			dir := filepath.Join(box.home, ".claude/ccc")
-			runtime.LockOSThread() // for good: what it mounts, for it and what it starts, ends with the goroutine
-			err := syscall.Unshare(syscall.CLONE_NEWNS)
-			private := syscall.Mount("", "/", "", syscall.MS_REC|syscall.MS_PRIVATE, "")
-			if err = errors.Join(err, private, syscall.Mount("tmpfs", dir, "tmpfs", flags, "size=64k")); err != nil {
-				t.Skip("mounting a tmpfs:", err)
-			}
-			t.Cleanup(func() { syscall.Unmount(dir, syscall.MNT_DETACH) })
-			if err := os.WriteFile(filepath.Join(dir, "filler"), make([]byte, 1<<20), 0o600); err == nil {
-				t.Fatal("the disk takes it")
-			}
-			expectEnd(t, "the stop", box.stop(""), 0, blockNotYet, want)
-			box.expectBounded(1)
-			box.vars = append(box.vars, "COLUMNS=1000")
-			expectIn(t, "doctor", box.run(60*time.Second, "", "ccc", "doctor").stdout,
-				"problem  state directory: writing to "+dir, want)
-		})
+	for options, want := range map[string]string{"rw": "no space left", "ro": "read-only file system"} {
+		box := newHookBox(t)
+		box.write("first", 0o600, box.event(eventStop, ""))
+		box.write("next", 0o600, box.event(eventStop, inTurn))
+		const script = `cd; mkdir disk; ln -s ../disk .claude/ccc; mount -t tmpfs -o size=64k,$0 none disk || exit 9
+			head -c 1M /dev/zero >disk/filler; ccc supervisor-hook <first && ccc supervisor-hook <next
+			COLUMNS=1000 ccc doctor`
+		got := box.run(2*time.Minute, "", "unshare", "-m", "sh", "-c", script, options)
+		expectPrefix(t, want+": the first stop", got.stdout, blockNotYet)
+		expectCounts(t, want, got.stdout, map[string]int{"block": 1})
+		expectIn(t, "stderr", got.stderr, want)
+		expectIn(t, "doctor", got.stdout, "problem  state directory: writing to "+box.home+"/.claude/ccc", want)
 	}
-}
-
-// Also through a link a state directory that takes no file is a problem.
-func TestFaultDiskLinked(t *testing.T) {
-	onlyRoot(t)
-	box := newDoctorBox(t)
-	state := filepath.Join(box.home, ".claude/ccc")
-	check(t, os.Rename(state, box.home+"/elsewhere"))
-	check(t, os.Symlink("../elsewhere", state))
-	got := box.run(60*time.Second, "", "unshare", "-m", "sh", "-c",
-		`cd; mount -t tmpfs -o size=64k none elsewhere && { head -c 1M /dev/zero >elsewhere/x; ccc doctor; }`)
-	expectIn(t, "doctor", got.stdout, "problem  state directory: writing to ", "no space left")
-	box.ccc("doctor") // so that there is a directory for trials
-	got = box.run(60*time.Second, "", "unshare", "-m", "sh", "-c",
-		`mount --bind $HOME/elsewhere $HOME/elsewhere && mount -o remount,ro,bind $HOME/elsewhere && ccc doctor`)
-	expectIn(t, "of a read-only one", got.stdout, "problem  hooks tried: trying the hooks: ",
-		"problem  state directory: writing to ")
 }
 
 // withoutSync calls do on a thread of its own on which, and in all that it starts, no sync of a file to the
@@ -111,48 +85,39 @@ func TestFaultSync(t *testing.T) {
 }
 
 // So it is of each file that ccc writes for the user. What is missing or was changed by hand is to be
-// written, the disk fails, and the command says so and leaves that file as it was.
+// written, the disk fails, and the command says so and leaves that file as it was. Without SUPERVISOR.md or
+// the command a session is reviewed all the same.
 func TestSyncOfEach(t *testing.T) {
 	const settings, record = ".claude/settings.json", ".claude/.ccc-installed.json"
-	for name, test := range map[string]struct {
-		file    string
-		edit    []string // old and new texts of that file or another; none removes it
-		command []string
+	const forget = "sed -i s/disableAllHooks/allowManagedHooksOnly/ " + record + "; "
+	for _, test := range []struct {
+		file, edit, command string
+		code                int
 	}{
-		"settings.json":            {settings, []string{settings, `"UserPromptSubmit"`, `"Other"`}, nil},
-		"the record of added keys": {record, []string{settings, `"disableAllHooks": false,`, ""}, nil},
-		"SUPERVISOR.md":            {".claude/SUPERVISOR.md", nil, nil},
-		"the command":              {".claude/commands/supervisor.md", nil, nil},
-		"uninstall":                {settings, nil, []string{"ccc", "uninstall"}},
+		{settings, forget + "sed -i 's/\"UserPromptSubmit\"/\"Other\"/' " + settings, "--supervisor", 1},
+		{record, forget + "sed -i 's/\"disableAllHooks\": false,//' " + settings, "--supervisor", 1},
+		{".claude/SUPERVISOR.md", "rm .claude/SUPERVISOR.md", "--supervisor", 0},
+		{".claude/commands/supervisor.md", "rm .claude/commands/supervisor.md", "--supervisor", 0},
+		{settings, ":", "uninstall", 1},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(test.command+" "+filepath.Base(test.file), func(t *testing.T) {
 			box := newFakeBox(t)
 			box.setSettings("{\n  \"mine\": 1\n}\n")
 			box.launch()
-			switch {
-			case len(test.edit) > 0:
-				text := box.read(test.edit[0])
-				expectIn(t, "what is edited", text, test.edit[1])
-				box.write(test.edit[0], 0o600, strings.Replace(text, test.edit[1], test.edit[2], 1))
-				box.write(record, 0o600, strings.Replace(box.read(record), `"disableAllHooks"`, `"allowManagedHooksOnly"`,
-					1))
-			case test.command == nil:
-				check(t, os.Remove(filepath.Join(box.home, test.file)))
-			}
+			installed := box.read(settings) + box.read(record)
+			expectIs(t, "the edit", box.run(10*time.Second, "", "sh", "-ec", "cd; "+test.edit).code, 0)
+			isEdited := box.read(settings)+box.read(record) != installed
+			expectIs(t, "something is edited", isEdited, strings.Contains(test.edit, "sed"))
 			before := box.read(test.file)
-			if test.command == nil {
-				test.command = []string{"ccc", "--supervisor"}
-			}
 			withoutSync(t, func() {
-				got := box.run(30*time.Second, "", test.command...)
-				if isNeeded := test.command[1] == "uninstall" || test.edit != nil; isNeeded {
-					expectEnd(t, "the command", got, 1, "", "input/output error")
-				} else { // a session is reviewed without the file
-					expectIs(t, "the exit code of a launch", got.code, 0)
-				}
+				want := map[int]string{1: "input/output error", 0: "enabled"}[test.code]
+				got := box.run(30*time.Second, "", "ccc", test.command)
+				expectIs(t, "the exit code", got.code, test.code)
+				expectIn(t, "stderr", got.stderr, want)
 			})
 			expectIs(t, test.file, box.read(test.file), before)
-			expectIs(t, "its exit code on a disk that works", box.run(30*time.Second, "", test.command...).code, 0)
+			got := box.run(30*time.Second, "", "ccc", test.command)
+			expectIs(t, "its exit code on a disk that works", got.code, 0)
 			expectIs(t, "it is written there", box.read(test.file) != before, true)
 		})
 	}

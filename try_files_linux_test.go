@@ -142,7 +142,8 @@ func TestTryMountsBelow(t *testing.T) {
 				for f in net/f net/inner/new $TMPDIR/vol*/f; do touch "$f" 2>&- || echo ro; done
 				echo >>side/f; rm -r ~/.cache/deep; echo >$TMPDIR/d/f
 				echo >$OLDPWD/notes; mkdir $OLDPWD/made`)
-			box.attack("connect,mounts", socket, direct)
+			box.connects(socket, direct)
+			box.attack("umount ~/drives/net", "mount -o remount,bind,rw ~/drives/net")
 			told := box.shell("ccc doctor").stdout
 			expectIn(t, "doctor", told, "ok       copies: ")
 			isReadOnly := box.try("touch ~/new && echo >>~/.profile").code != 0
@@ -196,27 +197,23 @@ func TestTryOtherGroup(t *testing.T) {
 		{madeUpUser, 0, sub, true},
 		{0, 0, top, false},
 	} {
-		check(t, os.Lchown(top+"/notes.txt", c.owner, c.group))
-		check(t, os.Lchown(sub, c.owner, c.group))
+		check(t, errors.Join(os.Lchown(top+"/notes.txt", c.owner, c.group), os.Lchown(sub, c.owner, c.group)))
 		box.work = c.dir
-		told := func(what, text, want string) {
-			t.Helper()
-			what = fmt.Sprintf("%+v: %s has %q: %s", c, what, want, text)
-			expectIs(t, what, strings.Contains(text, want), c.told)
-		}
-		const lacks = "(such as notes.txt) can't be changed in a copy: ccc doctor has the fix."
-		told("the session's start", box.hook(box.event(eventStart, `"source":"startup"`)).stdout, lacks)
+		start := box.hook(box.event(eventStart, `"source":"startup"`)).stdout
 		box.forget("reviewer-*")
 		box.stop("")
 		requests, _ := filepath.Glob(box.home + "/../fake/reviewer-*.stdin")
-		request := readPage(t, strings.Join(requests, ""))
-		told("the request", request, "such as notes.txt, are of another group than the user's own")
+		request, doctor := readPage(t, strings.Join(requests, "")), box.ccc("doctor")
 		expectIn(t, "the request", request, "## Running commands", box.program()+" try")
-		doctor := box.ccc("doctor")
-		told("doctor", doctor, "warning  copies: ")
-		told("doctor", doctor, `chgrp -R "$(id -gn)" `+shellQuote(top)+"\n")
 		got := box.run(soon()*20, "", "ccc", "try", "echo x >>"+top+"/notes.txt; echo $?; exit 5")
-		told("ccc try", got.stderr, "\nccc: try: ")
+		for text, want := range map[string]string{
+			start:            "(such as notes.txt) can't be changed in a copy: ccc doctor has the fix.",
+			request:          "such as notes.txt, are of another group than the user's own",
+			doctor:           "chgrp -R \"$(id -gn)\" " + shellQuote(top) + "\n",
+			got.stderr + " ": "\nccc: try: ",
+		} {
+			expectIs(t, fmt.Sprintf("%+v: it has %q: %s", c, want, text), strings.Contains(text, want), c.told)
+		}
 		expectIs(t, "the exit code", got.code, 5)
 		canNot := map[bool]string{true: "0\n", false: "2\n"}[c.group != 0]
 		expectIs(t, "what can be changed", got.stdout, canNot)
@@ -242,11 +239,11 @@ func TestTryRun(t *testing.T) {
 		for _, path := range []string{"/s", "/bin/s", "/user/s", "/user/fnm/s"} {
 			sockets = append(sockets, listen(t, "unix", run+path))
 		}
-		box.attack("connect", sockets...)
+		box.connects(sockets...)
 		box.want("current\nnode\nown\nro\nro\n", `cd `+run+`; cat bin/f user/fnm/bin/f user/f
 			touch x 2>&- || echo ro; touch user/fnm/x 2>&- || echo ro`)
 		box.vars = append(box.vars, "XDG_RUNTIME_DIR="+run+"/user")
-		box.attack("connect", sockets...)
+		box.connects(sockets...)
 		box.want("node\nn\n", "cd "+run+"/user; cat fnm/bin/f; echo n >fnm/bin/f; touch new; cat fnm/bin/f")
 		expectIs(t, "the file outside", readPage(t, run+"/user/fnm/bin/f"), "node\n")
 	})
@@ -330,7 +327,6 @@ func TestTryRootsFiles(t *testing.T) {
 		box.want("f\n2\nc\ng\n54398\n7:8\n", `set -e; echo 2 >>s/f; cat s/f closed d/e/g; rm d/e/g; mv s t
 			stat -c %u .; touch new; chown 7:8 new; tar cf a.tar new; rm new; tar xf a.tar; stat -c %u:%g new
 			chmod 4755 new`)
-		box.attack("port80")
 	})
 }
 

@@ -206,6 +206,13 @@ func TestTryExit(t *testing.T) {
 			{`env -u HOME ccc try 'echo ran'`, tryImpossible, "", "HOME"},
 			{`env -u HOME CLAUDE_CONFIG_DIR=$HOME ccc try 'echo ran'`, tryImpossible, "", "HOME"},
 			{`cd; mkdir .claude; mkfifo .claude/ccc.json; timeout 9 ccc try :`, tryImpossible, "", "json"},
+			{`cd; rm .claude/*; echo { >.claude/ccc.json; ccc try 'echo ran'`, tryImpossible, "", "ccc.json: line 1"},
+			{`cd; rm -r .claude; ccc try`, 2, "", "no command"},
+			{`ccc try --timeout 0 true`, 2, "", "above zero"},
+			{`ccc try --timeout=-1s true`, 2, "", "above zero"},
+			{`ccc try --timeout soon true`, 2, "", "soon"},
+			{`ccc try --no-such-flag true`, 2, "", "no-such-flag"},
+			{"ccc " + tryInsideSubcommand, 2, "", "ccc try only"},
 		} {
 			expectEnd(t, test.line, box.shell(test.line), test.code, test.stdout, test.stderr)
 		}
@@ -247,7 +254,14 @@ func TestTryEnds(t *testing.T) {
 			expectIs(t, fmt.Sprint(what, ": it took ", took), took < limit+time.Second, true)
 			expectIs(t, what+": the exit code", cmd.ProcessState.ExitCode(), test.code)
 		}
-		box.want("", "true") // sweeps what the killed ones have left
+		// Another copy sees neither the scratch directory of a killed one nor what is written there, and sweeps it.
+		cmd := box.started("try", "mkdir ~/b; touch ~/b/x; chmod 0 sub ~/b; echo >notes; echo ready; sleep 100")
+		box.want("0\na note\n", "ls -A "+box.scratch+" | wc -l; cat notes")
+		check(t, cmd.Process.Kill())
+		_ = cmd.Wait()
+		box.quiet(soon())
+		expectIs(t, "the scratch directories after it was killed", len(box.scratches()), 1)
+		box.want("", "true")
 	})
 }
 
@@ -263,22 +277,6 @@ func (box *tryBox) started(args ...string) *exec.Cmd {
 	check(box.t, err)
 	box.t.Cleanup(func() { read.Close() })
 	return cmd
-}
-
-// The scratch directory of a killed one is swept by the next. Another copy sees neither it nor what
-// is written in it.
-func TestTrySwept(t *testing.T) {
-	eachUser(t, func(t *testing.T, box *tryBox) {
-		cmd := box.started("try", `mkdir -p a/b; chmod 0 a; chmod 0 sub; mkdir ~/locked; touch ~/locked/x
-			chmod 0 ~/locked; echo new >notes; echo ready; sleep 100`)
-		expectIs(t, "the scratch directories while it runs", len(box.scratches()), 1)
-		box.want("0\na note\n", "ls -A "+box.scratch+" | wc -l; cat notes")
-		check(t, cmd.Process.Kill())
-		_ = cmd.Wait()
-		box.quiet(soon())
-		expectIs(t, "the scratch directories after it was killed", len(box.scratches()), 1)
-		box.want("", "true")
-	})
 }
 
 // Killed at any moment of its short life, it leaves no process and no mount, and what it wrote is swept.
@@ -330,7 +328,8 @@ func TestTryTerminal(t *testing.T) {
 			cmd.Stdin = terminal
 			return cmd
 		}
-		box.attackWith(on("ccc", "try", "env", testMainVariable+"=attack", "ccc", "terminal"))
+		expectEnd(t, "taking the terminal, or changing its mode", box.finish(on("ccc", "try",
+			`[ -t 0 ] && ! setsid -cw true && ! chmod 666 /dev/tty`)), 0, "", "setsid: ")
 		cmd := on("ccc", "try", "echo ready; sleep 100")
 		output, _ := cmd.StdoutPipe()
 		check(t, cmd.Start())
@@ -396,13 +395,17 @@ func TestTryNoCopy(t *testing.T) {
 	got := box.run(time.Minute, "", "sh", "-c", `ccc try 'ccc supervisor-hook <../home/event 2>/dev/null >&2
 		tar -cf - ../fake ../home/.claude/ccc | cat' | tar -xf - -C ../fake/..`)
 	expectIs(t, "the exit code of "+got.stderr, got.code, 0)
-	box.expectNoCopy(t, errNoNamespaces.zh+": ")
+	why, request := errNoNamespaces.zh+": ", box.read("../fake/reviewer-1.stdin")
+	expectNotIn(t, "the reviewer's command line", box.read("../fake/reviewer-1.args"), "--allowedTools",
+		"excludedCommands")
+	expectIn(t, "the request", request, "这里建不了副本（原因："+why)
+	expectNotIn(t, "the request", request, tryCommand())
+	expectIn(t, "ccc log", unspaced(box.ccc("log")), "不能实测："+unspaced(why), "（cccdoctor）")
+	expectIn(t, "the log", box.log(), "no copy to run commands in")
 	got = box.run(time.Minute, "", "ccc", "try", "COLUMNS=1000 ccc doctor | grep -A9 copies")
 	warning, fix, _ := strings.Cut(got.stdout, "\n")
 	expectPrefix(t, "doctor", warning, "warning  copies: no copy can be made: ")
 	fix = strings.TrimSpace(fix) // "" where none is known
-	expectIn(t, "ccc log", box.ccc("log"), "（ccc doctor）")
-	request := box.read("../fake/reviewer-1.stdin")
 	isTold := fix != "" && strings.Contains(request, fix)
 	expectIs(t, "the request has the command for the user", isTold, false)
 }
@@ -435,18 +438,6 @@ func TestTryMends(t *testing.T) {
 			t.Errorf("%v, %s: %q, want %q", test.err, test.path, got, test.wants)
 		}
 	}
-}
-
-// A copy that does not come to stand is 125, whatever keeps it.
-func TestTryUnanswered(t *testing.T) {
-	t.Parallel()
-	ctx, cancel := context.WithCancelCause(context.Background())
-	cancel(errors.New("no more time"))
-	env := append(os.Environ(), testMainVariable+"=daemon")
-	plan := &tryPlan{command: []string{"true"}, env: env, dir: t.TempDir()}
-	code, err := plan.run(ctx, time.Minute)
-	expectIs(t, "the exit code", code, tryImpossible)
-	expectIn(t, "the error", fmt.Sprint(err), "no copy can be made", "no more time")
 }
 
 // A file system that does not answer keeps a copy from being made, whether process 1 meets it or ccc itself.
@@ -482,10 +473,8 @@ func init() {
 		return cmd.Run() == nil
 	}
 	switch os.Getenv(testMainVariable) {
-	case "attack":
-		for name := range strings.SplitSeq(os.Args[1], ",") {
-			attacks[name](os.Args[2:])
-		}
+	case "connect":
+		reach(os.Args[1:])
 	case "ccc_without_walls": // a process 1 that builds nothing: ccc in-copy SCRATCH DIR ... FILE PORT
 		os.WriteFile(filepath.Join(os.Args[3], os.Args[len(os.Args)-2]), nil, 0o600)
 		fmt.Fprint(os.NewFile(cccSocket, "ccc"), readyMessage)
