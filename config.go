@@ -50,60 +50,37 @@ type configKey struct {
 	path, brief string // brief is for ccc help config
 	value       any    // where its value goes, nil for a pattern of keys
 	expected    string // what the value has to be
-	isValid     bool   // whether c's current value is allowed
+	isWrong     bool   // c's current value is of that type, and not allowed
 }
 
 // keys are all keys of ccc.json.
 func (c *configuration) keys() []configKey {
+	const text = "a string"
 	s := &c.Supervisor
 	return []configKey{
-		{
-			path: "supervisor.max_iterations", value: &s.MaxIterations,
-			brief:    "reviews of a request, 1 to 100 (10)",
-			expected: "a whole number from 1 to 100",
-			isValid:  s.MaxIterations >= 1 && s.MaxIterations <= 100,
-		}, {
-			path: "supervisor.timeout_seconds", value: &s.TimeoutSeconds,
-			brief:    "seconds for a review, 10 to 3600 (540)",
-			expected: "a whole number from 10 to 3600",
-			isValid:  s.TimeoutSeconds >= 10 && s.TimeoutSeconds <= 3600,
-		}, {
-			path: "supervisor.max_budget_usd", value: &s.MaxBudgetUSD,
-			brief:    "what a request's reviews may cost (0: no limit)",
-			expected: "a number from 0 up",
-			isValid:  s.MaxBudgetUSD >= 0,
-		}, {
-			path: "supervisor.model", value: &s.Model,
-			brief:    "the reviewer's model (the session's)",
-			expected: "a string",
-			isValid:  true,
-		}, {
-			path: "supervisor.provider", value: &s.Provider,
-			brief:    "the reviewer's provider (the session's)",
-			expected: "a string",
-			isValid:  true,
-		}, {
-			path: "supervisor.allowed_tools", value: &s.AllowedTools,
-			brief:    "what it may use besides, [\"Bash(go test:*)\"] ([])",
-			expected: "an array of strings",
-			isValid:  true,
-		}, {
-			path: "supervisor.review", value: &s.Review,
-			brief:    "\"work\": words alone need no review (\"always\")",
-			expected: `"always" or "work"`,
-			isValid:  s.Review == reviewAlways || s.Review == reviewWork,
-		}, {
-			path: "supervisor.observe", value: &s.Observe,
-			brief:    "judge and show, never send back (false)",
-			expected: "true or false",
-			isValid:  true,
-		}, {
-			path: "language", value: &c.Language,
-			brief:    "\"en\" or \"zh\" (the locale's)",
-			expected: `"en" or "zh"`,
-			isValid:  slices.Contains(append(languages, ""), c.Language),
-		},
-		{path: "providers.NAME.env", brief: "its variables; \"${X}\": as X, \"\": unset ({})"},
+		{path: "supervisor.max_iterations", brief: "reviews of a request, 1 to 100 (10)",
+			value: &s.MaxIterations, expected: "a whole number from 1 to 100",
+			isWrong: s.MaxIterations < 1 || s.MaxIterations > 100},
+		{path: "supervisor.timeout_seconds", brief: "seconds for a review, 10 to 3600 (540)",
+			value: &s.TimeoutSeconds, expected: "a whole number from 10 to 3600",
+			isWrong: s.TimeoutSeconds < 10 || s.TimeoutSeconds > 3600},
+		{path: "supervisor.max_budget_usd", brief: "what a request's reviews may cost (0: no limit)",
+			value: &s.MaxBudgetUSD, expected: "a number from 0 up", isWrong: s.MaxBudgetUSD < 0},
+		{path: "supervisor.model", brief: "the reviewer's model (the session's)",
+			value: &s.Model, expected: text},
+		{path: "supervisor.provider", brief: "the reviewer's provider (the session's)",
+			value: &s.Provider, expected: text},
+		{path: "supervisor.allowed_tools", brief: `what it may use besides, ["Bash(go test:*)"] ([])`,
+			value: &s.AllowedTools, expected: "an array of strings"},
+		{path: "supervisor.review", brief: `"work": words alone need no review ("always")`,
+			value: &s.Review, expected: `"always" or "work"`,
+			isWrong: s.Review != reviewAlways && s.Review != reviewWork},
+		{path: "supervisor.observe", brief: "judge and show, never send back (false)",
+			value: &s.Observe, expected: "true or false"},
+		{path: "language", brief: `"en" or "zh" (the locale's)`,
+			value: &c.Language, expected: `"en" or "zh"`,
+			isWrong: !slices.Contains(append(languages, ""), c.Language)},
+		{path: "providers.NAME.env", brief: `its variables; "${X}": as X, "": unset ({})`},
 	}
 }
 
@@ -181,7 +158,7 @@ func (c *configuration) readMember(content []byte, m jsonMember, above ...string
 	switch i := slices.IndexFunc(c.keys(), isKey); {
 	case i >= 0:
 		err := json.Unmarshal([]byte(v.raw), c.keys()[i].value)
-		if known := c.keys()[i]; err != nil || v.raw == "null" || !known.isValid {
+		if known := c.keys()[i]; err != nil || v.raw == "null" || known.isWrong {
 			return expected(known.expected)
 		}
 	case depth == 2 && isProvider && (isSubcommand(m.key) || m.key == noProvider):

@@ -15,7 +15,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 )
 
 // A checkup is one run of ccc doctor. Its checks return what to print if all is well, or an error with its
@@ -179,33 +178,19 @@ func (c *checkup) checkPrompt() (string, error) {
 	return fmt.Sprintf("%s, %d bytes", source, len(prompt)), c.launch.checkPrompt()
 }
 
-// checkState checks that hooks can write to the state directory, and to the log there. It writes a file and
-// removes it: a full disk refuses that, and access(2) does not see it.
+// checkState checks that hooks can write to the state directory and to its log. It writes a file, there or
+// where that is still to be made, and removes it: a full disk refuses that, and access(2) does not see it.
 func (c *checkup) checkState() (string, error) {
 	state := string(c.launch.dirs.state)
-	if _, missing := os.Stat(state); missing != nil {
-		if err := syscall.Access(nearestThere(state), mayWrite); err != nil {
-			return "", &fs.PathError{Op: "writing to", Path: state, Err: err}
-		}
-		return state, nil
-	}
-	f, err := os.CreateTemp(state, ".ccc-doctor-")
+	f, err := os.CreateTemp(nearestThere(state), ".ccc-doctor-")
 	if err == nil {
 		_, err = f.Write(make([]byte, 1<<16))
 		err = cmp.Or(err, f.Close(), os.Remove(f.Name()))
 	}
-	if err == nil {
-		const adding = os.O_WRONLY | os.O_APPEND | syscall.O_NONBLOCK
-		f, err = os.OpenFile(c.launch.dirs.state.logFile(), adding, 0)
-		f.Close()
+	if err != nil {
+		return "", &fs.PathError{Op: "writing to", Path: state, Err: errors.Unwrap(err)}
 	}
-	if at := new(fs.PathError); errors.As(err, &at) {
-		at.Op = "writing to"
-	}
-	if errors.Is(err, fs.ErrNotExist) { // the log, which a launch makes
-		err = nil
-	}
-	return state, err
+	return state, unreplaceable(c.launch.dirs.state.logFile())
 }
 
 // checkGit checks that the change can be shown to a reviewer: git 2.34 or newer, in a repository.

@@ -94,10 +94,6 @@ func startsSession(args []string) bool {
 // unknownWord is the error that the command line begins with a word that ccc does not know there. It lists
 // the words that there are.
 func unknownWord(word string, c *configuration) error {
-	if word == noProvider {
-		err := fmt.Errorf("%q is gone in 3.0: without a name there is no provider", word)
-		return failure{code: 2, err: err}
-	}
 	if isSubcommand(word) {
 		err := fmt.Errorf("%q goes without %s: ccc %[1]s", word, supervisorFlag)
 		return failure{code: 2, err: err}
@@ -201,21 +197,23 @@ func (l *launch) refuse() (err error) {
 			err = failure{code: 2, err: fmt.Errorf("--supervisor with %s: %s", what, effect), hint: hint}
 		}
 	}
+	refuseSetting := func(in source, key, effect string) {
+		what, removal := in.setting(key)
+		refuse(what, effect, removal)
+	}
 	refuse(given("--bg", "--background", "--tmux"), elsewhere, switchOn)
 	refuse(given("--cloud", "--remote", "--environment", "--desktop"), elsewhere, "")
 	refuse(given("--no-session-persistence"), forgetful, "")
 	const skip = "env." + skipVariable
-	if in := l.sources.with(skip); isTrue(l.sources.value(l.env, skip)) {
-		refuse(strings.TrimPrefix(in.name+": "+skip, ": env."), forgetful, in.removal())
+	if isTrue(l.sources.value(l.env, skip)) {
+		refuseSetting(l.sources.with(skip), skip, forgetful)
 	}
 	for _, variable := range []string{"HOME", claudeDirVariable, configDirVariable, workDirVariable} {
 		key := "env." + variable
-		in := l.sources.with(key)
-		from := cmp.Or(in.name, "the provider's env")
 		claudes := l.sources.value(l.env, key)
 		ours := l.dirs.env.get(variable)
 		if absoluteIn(l.dirs.here, claudes) != absoluteIn(l.dirs.here, ours) {
-			refuse(from+": "+variable, astray, in.removal())
+			refuseSetting(l.sources.with(key), key, astray)
 		}
 	}
 	names, isChosen := lastValue(l.args, "--setting-sources")
@@ -224,7 +222,7 @@ func (l *launch) refuse() (err error) {
 	}
 	for _, in := range l.sources.project {
 		if in.at(disableKey).raw == "true" { // whatever another says: the client may drop that one
-			refuse(in.name+": "+disableKey, hookless, in.removal())
+			refuseSetting(in, disableKey, hookless)
 		}
 	}
 	if given("-p", "--print") != "" && given("--json-schema") != "" {
@@ -283,7 +281,7 @@ func (l *launch) checkFiles() error {
 func (l *launch) doubled() error {
 	self := l.dirs.hookPath()
 	isOther := func(entry ownEntry) bool { return entry.value.at("command").text != hookCommand(self) }
-	lines, files := l.sources.listed(func(in source) (events []string) {
+	lines, edit := l.sources.listed(func(in source) (events []string) {
 		for _, wanted := range wantedHooks("", 0) {
 			isUsers := in.name == l.sources.user.name
 			if entries := ownEntries(&in.settings, wanted.event, self); !isUsers && slices.ContainsFunc(entries, isOther) {
@@ -296,7 +294,7 @@ func (l *launch) doubled() error {
 		return nil
 	}
 	const format = "not %s alone calls ccc, so each stop is reviewed twice at once:%s"
-	return withHint(fmt.Errorf(format, l.dirs.settingsFile(), lines), "leave it to one of them"+editFiles(files))
+	return withHint(fmt.Errorf(format, l.dirs.settingsFile(), lines), "leave it to one of them"+edit)
 }
 
 // addDirs returns the directories that --add-dir adds to the session.

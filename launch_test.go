@@ -126,7 +126,7 @@ func TestLaunchParsed(t *testing.T) {
 		{"", "1 1-1.1", "plain : "},
 		{"--supervisor", "1 1-1.1", "supervised : "},
 		{"kimi|--supervisor|log", "", "supervised kimi: log"},
-		{"default", "", `"default" is gone in 3.0: without a name there is no provider`},
+		{"default", "", unknown("default") + "default"},
 		{"-p|--supervisor|x", "", late},
 		{"kimi|-p|--supervisor", "", late},
 		{"--supervisor|log", "", `"log" goes without --supervisor: ccc log`},

@@ -175,7 +175,7 @@ func (s *screen) writeBlock(lead, text string) {
 		mark := listMark().FindString(line)
 		hang := min(displayWidth(mark), s.width/3)
 		room := s.width - len(indent) - hang
-		for _, row := range wrap(shortenRule(line[len(mark):], room), room) {
+		for _, row := range wrap(line[len(mark):], room) {
 			if said, isTagged := strings.CutPrefix(row, supervisorTag); isTagged {
 				row = s.paint(s.tag, supervisorTag) + said
 			}
@@ -204,24 +204,6 @@ func notice(text string) {
 
 // listMark finds what precedes the words of a line: blanks, and the mark of an item of a list.
 var listMark = lazyRegexp(`^ *((\d+([.)] |[、）])|[-*•·] ) *)?`)
-
-// shortenRule makes a rule that is drawn in a program's output, which may have words in its middle, no wider
-// than width, as far as four marks stay at each end.
-func shortenRule(line string, width int) string {
-	for _, mark := range "-=_*~#─━═" { // each one column wide
-		size := len(string(mark))
-		most := strings.Repeat(string(mark), 5)
-		isRule := func() bool { return strings.HasPrefix(line, most) && strings.HasSuffix(line, most) }
-		for atEnd := true; isRule() && displayWidth(line) > width; atEnd = !atEnd {
-			if atEnd {
-				line = line[:len(line)-size]
-			} else {
-				line = line[size:]
-			}
-		}
-	}
-	return line
-}
 
 // wrap breaks line into rows of at most width columns: at blanks, and before or after wide characters
 // unless noRowBegins follows, but not after noRowEnds. A longer word is broken anywhere.

@@ -44,23 +44,6 @@ func TestScreenWrap(t *testing.T) {
 	}
 }
 
-// A rule that is too wide is shortened, with its words whole; what only looks like one is not.
-func TestScreenRule(t *testing.T) {
-	for line, want := range map[string]string{
-		strings.Repeat("-", 30):          strings.Repeat("-", 20),
-		strings.Repeat("─", 30):          strings.Repeat("─", 20),
-		strings.Repeat("=", 20):          strings.Repeat("=", 20),
-		"========== FAILURES ==========": "===== FAILURES =====",
-		"------- 用例 --------":            "------- 用例 -------",
-		"-------- a long title --------": "----- a long title ----",
-		"--all --verbose --------------": "--all --verbose --------------",
-		"----------------- and words":    "----------------- and words",
-		"==============---------":        "==============---------",
-	} {
-		expectIs(t, line, shortenRule(line, 20), want)
-	}
-}
-
 // COLUMNS counts before the terminal, and no screen is so narrow that a table has no place on it.
 func TestScreenColumns(t *testing.T) {
 	for columns, want := range map[string]int{"100": 100, "24": 24, "3": 24, "-1": 80, "x": 80, "": 80} {
@@ -206,7 +189,6 @@ func TestScreenBlock(t *testing.T) {
 	s.width = 24
 	s.writeBlock("  lead ", "one two three four five\n- an item of a list\n12. twelve of the list\tx\n")
 	s.writeBlock("lead", "")
-	s.writeBlock("  lead ", "ok\n"+strings.Repeat("-", 80))
 	s.writeText("as  it is, however long that may be, outside a terminal")
 	s.colour, s.terminal = true, true
 	s.writeText("[SUPERVISOR] on a terminal")
@@ -215,7 +197,6 @@ func TestScreenBlock(t *testing.T) {
 	check(t, err)
 	expectIs(t, "what is written", string(text), "  lead one two three\n       four five\n"+
 		"       - an item of a\n         list\n       12. twelve of the\n           list    x\n"+
-		"  lead ok\n       -----------------\n"+
 		"as  it is, however long that may be, outside a terminal\n\x1b[1m[SUPERVISOR]\x1b[0m on a\nterminal\n")
 	for v, want := range map[verdict]string{verdictAllow: "32", verdictBlock: "33", verdictFailed: "31",
 		verdictLimit: "31", verdictCancelled: "", "odd": ""} {

@@ -119,15 +119,15 @@ func (s source) at(key string) *jsonValue {
 	return new(jsonValue)
 }
 
-// removal tells how to remove a setting: from s, or, if s is empty, from the environment.
-func (s source) removal() string {
+// setting names what s sets by key, and tells how to remove it; of an empty s, what the environment sets.
+func (s source) setting(key string) (what, removal string) {
 	switch s.name {
 	case "":
-		return "unset it, or take it out of the provider's env"
+		return strings.TrimPrefix(key, "env."), "unset it, or take it out of the provider's env"
 	case argumentSource:
-		return "remove it"
+		return s.name + ": " + key, "remove it"
 	}
-	return "remove it:\n" + editHint(s.name)
+	return s.name + ": " + key, "remove it:\n" + editHint(s.name)
 }
 
 // allows reports whether the user has approved this API key for interactive sessions; s is their account
@@ -191,7 +191,7 @@ func (s sources) conflict(d dirs, env []string, p *provider, without string) err
 		err := fmt.Errorf(format, p.name, tokenVariable)
 		return withHint(err, without+", or add it to providers."+p.name+".env:\n"+editHint(d.configFile()))
 	}
-	faults, files := s.listed(func(in source) (keys []string) {
+	faults, edit := s.listed(func(in source) (keys []string) {
 		if in.err != nil {
 			keys = append(keys, in.err.Error())
 		}
@@ -214,11 +214,12 @@ func (s sources) conflict(d dirs, env []string, p *provider, without string) err
 		return nil
 	}
 	err = fmt.Errorf("settings override the provider %s, or send it what is yours:%s", p.name, faults)
-	return withHint(err, without+", or change that there"+editFiles(files))
+	return withHint(err, without+", or change that there"+edit)
 }
 
-// listed returns what faults finds in each source, with its name on a line of its own, and the files.
-func (s sources) listed(faults func(in source) []string) (lines string, files []string) {
+// listed returns what faults finds in each source, with its name on a line of its own, and as the end of a
+// hint the command that opens the files, "" for none.
+func (s sources) listed(faults func(in source) []string) (lines, edit string) {
 	for _, in := range s.inOrder() {
 		found := faults(in)
 		if found == nil {
@@ -226,10 +227,13 @@ func (s sources) listed(faults func(in source) []string) (lines string, files []
 		}
 		lines += "\n     " + in.name + ": " + strings.Join(found, ", ")
 		if in.name != argumentSource {
-			files = append(files, shellQuote(in.name))
+			edit += " " + shellQuote(in.name)
 		}
 	}
-	return lines, files
+	if edit != "" {
+		edit = ":\n${EDITOR:-vi}" + edit
+	}
+	return lines, edit
 }
 
 // bashRule returns the rule that refuses each command to the reviewer, and the file that has it, "" for none.
@@ -245,14 +249,6 @@ func (s sources) bashRule() (rule, file string) {
 		}
 	}
 	return "", ""
-}
-
-// editFiles is the end of a hint: the command that opens the files, "" for none.
-func editFiles(files []string) string {
-	if len(files) == 0 {
-		return ""
-	}
-	return ":\n${EDITOR:-vi} " + strings.Join(files, " ")
 }
 
 // namesToken reports whether a provider with these values gets a token, in the variable or in a header: only

@@ -245,7 +245,7 @@ const simpleVariable, safeVariable = "CLAUDE_CODE_SIMPLE", "CLAUDE_CODE_SAFE_MOD
 // mutes returns what keeps claude from running the hooks as far as that can be read, each on a line of its
 // own: keys of settings with their files, variables and flags; and what to do. It is "" if there is nothing.
 func (l *launch) mutes() (lines, hint string) {
-	lines, files := l.sources.listed(func(in source) (keys []string) {
+	lines, edit := l.sources.listed(func(in source) (keys []string) {
 		for _, key := range append(slices.Clone(mutingKeys), "env."+simpleVariable, "env."+safeVariable) {
 			if isTrue(in.at(key).variable()) {
 				keys = append(keys, key)
@@ -263,7 +263,7 @@ func (l *launch) mutes() (lines, hint string) {
 			lines += "\n     " + flag
 		}
 	}
-	return lines, "take that out" + editFiles(files)
+	return lines, "take that out" + edit
 }
 
 // trialCommand returns claude's arguments: those of trialCall, and of the session those that decide whether
