@@ -105,13 +105,14 @@ func TestEventConversation(t *testing.T) {
 	write := func(lines ...string) {
 		check(t, os.WriteFile(path, []byte(strings.Join(lines, "\n")+"\n"), 0o600))
 	}
-	first, answer, second := userLine("1", "", "one"), agentLine("2", "1", "done"), userLine("3", "2", "two")
+	first, answer := userLine("1", "", "one"), agentLine("2", "1", "done")
 	const tags = `<command-message>paint</command-message>\n<command-name>/paint</command-name>\n` +
 		`<command-args>red</command-args>`
 	for prompt, line := range map[string]string{
 		"one":        first,
 		"two":        userLine("1", "", "/supervisor two"),
 		"/paint red": userLine("1", "", tags),
+		"ticks":      userLine("1", "", "ticks", `,"isMeta":true,"promptSource":"system"`), // of a /loop
 	} {
 		write(line, answer)
 		isQuick := false
@@ -126,30 +127,43 @@ func TestEventConversation(t *testing.T) {
 		}
 		expectIs(t, prompt+" is read at once", isQuick, true)
 	}
-	comes := func() {
-		time.AfterFunc(50*time.Millisecond, func() { write(first, answer, second, agentLine("4", "3", "done")) })
+	const enqueued = `; {"type":"queue-operation","operation":"enqueue","content":"two"}`
+	const dequeued = `; {"type":"queue-operation","operation":"dequeue"}`
+	late := func(before, rest string) {
+		write(transcriptOf(before))
+		time.AfterFunc(50*time.Millisecond, func() { write(transcriptOf(before + rest)) })
 	}
-	for prompt, before := range map[string][]string{ // the prompt comes, or the agent's words
-		"two": {first, answer},
-		"":    {first, agentLine("2", "1", "to be said"), second},
+	const one, two = "user: one; agent: done", "; user: two; agent: done"
+	e.ToolUseID, e.ToolName = "t2", askUserQuestion // which a stop does not look at
+	for _, test := range []struct{ event, prompt, before, rest string }{
+		{eventStop, "two", one, two},
+		{eventStop, "two", one + enqueued, dequeued + two},
+		{eventStop, "", "user: one; agent: to be said; user: two", "; agent: done"},
+		{eventPreToolUse, "", "user: one; call: t1; result: ok", "; queued: two; call: t2"},
 	} {
-		write(before...)
-		comes()
-		talk, err := e.conversation(prompt)
+		e.HookEventName = test.event
+		late(test.before, test.rest)
+		talk, err := e.conversation(test.prompt)
 		check(t, err)
-		expectIs(t, prompt+": what has come", fmt.Sprint(len(talk.requests), " ", talk.lastWords), "2 done")
+		expectIs(t, fmt.Sprintf("what has come of %+v", test), len(talk.requests), 2)
 	}
+	e.HookEventName = eventStop
+	write(transcriptOf(one + enqueued)) // what stays in the queue is hardly waited for
+	talk, err := e.conversation("two")
+	check(t, err)
+	expectIs(t, "waited in vain", talk.incomplete, false)
+	expectIs(t, "the requests", toldOf(talk.requests), "one|")
 	h := testHook(t, eventStop) // whose newest prompt comes late
 	h.event.TranscriptPath, h.event.LastAssistantMessage = path, "done"
 	check(t, h.session.append(prompted("two")))
-	write(first, answer)
-	comes()
+	late(one, two)
 	h.past, _ = h.session.readHistory()
 	h.event.PermissionMode, h.event.BackgroundTasks = "plan", []json.RawMessage{[]byte("7")}
-	h.event.SessionCrons = []json.RawMessage{[]byte("8"), []byte("9")}
+	h.event.SessionCrons = []json.RawMessage{[]byte("8")}
 	of := h.subject(h.event.occasion())
+	expectIs(t, "what is to come", of.awaited(), "?、?、"+say(awaitedPlan))
 	told := fmt.Sprint(len(of.requests), of.inPlanMode, len(of.tasks), len(of.crons), " ", of.lastMessage)
-	expectIs(t, "what the reviewer is told", told, "2 true 1 2 done")
+	expectIs(t, "what the reviewer is told", told, "2 true 1 1 done")
 }
 
 // What is read of an event: each field by its own name. One of another type counts as absent, but for three.

@@ -3,8 +3,7 @@ package main
 // Transcripts as versions of Claude Code write them, in the members that ccc reads.
 //
 // What recordings of the real client (testdata/recordings, see real_transcript_test.go) say, version by
-// version: of events, transcripts and streams, and of what the stand-in of the other tests does. They are the
-// fast tests of what only the real client can break.
+// version: of events, transcripts and streams. They are the fast tests of what only the real client can break.
 
 import (
 	"bytes"
@@ -12,11 +11,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
-	"reflect"
-	"regexp"
 	"runtime"
 	"runtime/debug"
 	"slices"
@@ -245,7 +241,6 @@ func TestTranscriptRequests(t *testing.T) {
 func TestTranscriptCalls(t *testing.T) {
 	for want, talks := range map[bool][]string{
 		true: {
-			"user: hi; agent: hello",
 			"user: fix it; call: t1; result: ok; agent: done; user: thanks; agent: welcome",
 			"user: hi; agent: hello; user: fix it; call: t1; back: fix it; user: thanks; agent: welcome",
 			"user: why?; agent: tool_use is the type of a block",
@@ -254,7 +249,6 @@ func TestTranscriptCalls(t *testing.T) {
 			"user: fix it; agent: I try; call: t1; result: ok; agent: done",
 			"user: fix it; call: t1; result: ok; queued: and quickly; agent: done",
 			"user: hi; agent: hello; other: <task-notification>; call: t1; result: ok; agent: seen",
-			"user: fix it; call: t1",
 		},
 	} {
 		for _, lines := range talks {
@@ -284,14 +278,11 @@ func TestRequestsReviewed(t *testing.T) {
 		reviews []review
 		want    string // of the requests a, b and c, made at minutes 0, 10 and 20
 	}{
-		{"no review", nil, "a|b|c|"},
 		{"the end of the first", []review{stop(5, verdictAllow)}, passed(5) + "a|b|c|"},
-		{"typed while it was reviewed", []review{stop(9, verdictAllow)}, passed(9) + "a|b|c|"},
 		{"an end of two", []review{stop(15, verdictBlock), stop(16, verdictAllow)},
 			passed(16) + "a|" + passed(16) + "b|c|"},
 		{"the last end alone", []review{stop(5, verdictAllow), stop(15, verdictAllow)}, passed(15) + "b|c|"},
 		{"of nothing new", []review{stop(5, verdictAllow), stop(6, verdictAllow)}, passed(5) + "a|b|c|"},
-		{"all", []review{stop(15, verdictAllow), stop(25, verdictAllow)}, passed(25) + "c|"},
 		{"the limit", []review{stop(5, verdictLimit), stop(15, verdictBlock)}, limit + "a|b|c|"},
 		{"the limit, then approved", []review{stop(5, verdictLimit), stop(15, verdictAllow)},
 			passed(15) + "a|" + passed(15) + "b|c|"},
@@ -300,7 +291,6 @@ func TestRequestsReviewed(t *testing.T) {
 		{"let go and sent back", []review{waiting(stop(5, verdictAllow)), stop(6, verdictBlock)}, "a|b|c|"},
 		{"let go and ended", []review{waiting(stop(5, verdictAllow)), stop(6, verdictAllow)}, passed(6) + "a|b|c|"},
 		{"a question", []review{reviewed(eventPreToolUse, 5, verdictAllow)}, "a|b|c|"},
-		{"a question at the limit", []review{reviewed(eventPreToolUse, 6, verdictLimit)}, "a|b|c|"},
 		{"none took place", []review{stop(5, verdictFailed), stop(6, verdictCancelled)}, "a|b|c|"},
 		{"one that runs", []review{stop(7, verdictReviewing)}, "a|b|c|"},
 		{"by hand", []review{reviewed(eventReview, 5, verdictAllow)}, passed(5) + "a|b|c|"},
@@ -310,29 +300,6 @@ func TestRequestsReviewed(t *testing.T) {
 		c := conversation{requests: requests}
 		c.noteReviews(&history{Reviews: test.reviews})
 		expectIs(t, test.name, toldOf(c.requests), test.want)
-	}
-}
-
-// An approval at which something is still to wake the agent, or a plan waits, lets the request go; one at
-// which nothing is ends it.
-func TestApprovedWhileWaiting(t *testing.T) {
-	at := func(when time.Time) string { return ` | "timestamp":"` + when.UTC().Format(time.RFC3339) + `"` }
-	const ended, letGo = " 通过） fix it\n", " 放行，当时仍有后台任务） fix it\n"
-	for members, want := range map[string]string{
-		`"permission_mode":"default","session_crons":[]`: ended,
-		`"permission_mode":"plan"`:                       letGo,
-		`"session_crons":[{"id":"c"}]`:                   letGo,
-	} {
-		box := newHookBox(t)
-		box.repository()
-		box.reviews(allows(""))
-		talk := "user: fix it" + at(ago(time.Hour)) + "; agent: done"
-		box.submit("fix it")
-		box.stop(members + "," + box.transcript(transcriptOf(talk)))
-		box.submit("and more")
-		more := "; user: and more" + at(ago(-time.Second)) + "; agent: done again"
-		box.stop(box.transcript(transcriptOf(talk + more)))
-		expectIn(t, members, box.read("../fake/reviewer-2.stdin"), want, "[2] and more")
 	}
 }
 
@@ -477,85 +444,6 @@ func FuzzTranscript(f *testing.F) {
 	})
 }
 
-// What a /loop submits is a prompt: the reviews are counted anew, so that each tick has its own. In the
-// transcript it is none of the user's (2.1.280, 2.1.332), and the hook does not wait for it as for one.
-func TestLoop(t *testing.T) {
-	box := newHookBox(t)
-	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"max_iterations":1}}`)
-	lines := []string{userLine("1", "", "/loop 1m ask is it green"), agentLine("2", "1", "done")}
-	box.submit("/loop 1m ask is it green")
-	first := time.Now()
-	box.stop(box.transcript(lines...))
-	most := max(transcriptPatience, 3*time.Since(first)) // on a busy machine all takes longer
-	box.reviews(fails("API Error: 529"))
-	for _, id := range []string{"3", "4"} {
-		box.submit("is it green?")
-		tick := userLine("t"+id, "2", "is it green?", `,"isMeta":true,"promptSource":"system"`)
-		lines = append(lines, tick, agentLine("a"+id, "t"+id, "done"))
-		start := time.Now()
-		box.stop(box.transcript(lines...))
-		expectIs(t, "the tick is waited for", time.Since(start) > most, false)
-	}
-	expectEqual(t, "the verdicts", box.timelineVerdicts(), []verdict{verdictBlock, verdictFailed, verdictFailed})
-	request := box.read("../fake/reviewer-3.stdin")
-	expectEqual(t, "the requests", requestsOf(t, request), []string{"/loop 1m ask is it green"})
-}
-
-// A stop hardly waits for what is in the queue, or was taken back from it.
-func TestTranscriptQueue(t *testing.T) {
-	box := newHookBox(t)
-	queued := `{"type":"queue-operation","operation":"enqueue","content":"and quickly"}`
-	member := box.transcript(transcriptOf("user: fix it; " + queued + "; agent: done"))
-	var event hookEvent
-	stop := box.event(eventStop, member+`,"last_assistant_message":"done"`)
-	check(t, json.Unmarshal([]byte(stop), &event))
-	talk, err := event.conversation("and quickly")
-	check(t, err)
-	expectIs(t, "waited in vain", talk.incomplete, false)
-	expectIs(t, "the requests", toldOf(talk.requests), "fix it|")
-}
-
-// The last entries may be on their way when the hook begins.
-func TestTranscriptArrivesLate(t *testing.T) {
-	t.Parallel()
-	const enqueued = `{"type":"queue-operation","operation":"enqueue","content":"and quickly"}`
-	const dequeued = `{"type":"queue-operation","operation":"dequeue"}`
-	const works, typed = "user: fix it; call: t1; result: ok", "; queued: and quickly"
-	const done, again = "user: fix it; agent: all done", "; user: and quickly; agent: all done"
-	asks := `"tool_name":"AskUserQuestion","tool_use_id":"t2","tool_input":{"questions":[]}`
-	twice := []string{"fix it", "and quickly"}
-	tests := []struct {
-		name, before, late string
-		members            string   // of a question; "" is a stop
-		prompts            []string // the timeline's
-	}{
-		{"typed_while_the_agent_worked", works, typed + "; agent: all done", "", nil},
-		{"the_same_words_again", done, again, "", twice},
-		{"queued_and_the_same_words", done + "; " + enqueued + "; " + dequeued, again, "", twice},
-		{"queued_still_and_the_same_words", done + "; " + enqueued, "; " + dequeued + again, "", twice},
-		{"question", works, typed + "; call: t2", asks, nil},
-	}
-	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
-			box := newHookBox(t)
-			for _, prompt := range test.prompts {
-				box.submit(prompt)
-			}
-			member := box.transcript(transcriptOf(test.before))
-			go func() {
-				time.Sleep(100 * time.Millisecond)
-				box.transcript(transcriptOf(test.before + test.late))
-			}()
-			event := box.event(eventStop, member+`,"last_assistant_message":"all done"`)
-			if test.members != "" {
-				event = box.event(eventPreToolUse, member+","+test.members)
-			}
-			box.hook(event)
-			expectIn(t, "the request", box.read("../fake/reviewer-1.stdin"), "[2] and quickly\n")
-		})
-	}
-}
-
 // Context, version and directory are those of the newest entry that has them; so is the model, as --model
 // takes it.
 func TestTranscriptNewest(t *testing.T) {
@@ -643,12 +531,11 @@ var recordedReviews = map[string][]apiReply{
 // recordedBlocks are those after which the agent goes on, and stops at the limit.
 var recordedBlocks = map[string]bool{"block": true, "prose": true, "refused": true}
 
-// A recordingTest tests a recording of a version.
-type recordingTest func(t *testing.T, version, name string, text []byte)
-
 // eachRecording calls test as a subtest for each recording of a kind: each version of testdata/clients has
 // one, or one of each name.
-func eachRecording(t *testing.T, kind string, names []string, test recordingTest) {
+func eachRecording(t *testing.T, kind string, names []string,
+	test func(t *testing.T, version, name string, text []byte),
+) {
 	t.Helper()
 	versions, err := pinnedClients()
 	check(t, err)
@@ -804,128 +691,6 @@ func TestRecordedTranscripts(t *testing.T) {
 	})
 }
 
-// shapes adds each member of lines of JSON to found, by its way there and the type of its value. What tells
-// the kinds of lines apart, and the words by which Claude Code says who speaks, stand with their values.
-func shapes(t *testing.T, found map[string]bool, lines []byte) {
-	t.Helper()
-	for d := json.NewDecoder(bytes.NewReader(lines)); d.More(); {
-		var line map[string]any
-		check(t, d.Decode(&line))
-		kind := fmt.Sprint(line["hook_event_name"], " ", line["type"], " ", line["subtype"])
-		if attachment, is := line["attachment"].(map[string]any); is {
-			kind += fmt.Sprint(" ", attachment["type"])
-		}
-		addShapes(found, strings.ReplaceAll(strings.ReplaceAll(kind, "<nil>", ""), "  ", " "), line)
-	}
-}
-
-func addShapes(found map[string]bool, way string, value any) {
-	switch value := value.(type) {
-	case map[string]any:
-		for name, member := range value {
-			if slices.Contains([]string{"modelUsage", "model_usage_since_last_result"}, name) { // by model
-				addShapes(found, way+"."+name, nil)
-				continue
-			}
-			addShapes(found, way+"."+name, member)
-			isKept := slices.Contains([]string{"promptSource", "turnOrigin", "permissionMode", "role"}, name)
-			if word, is := member.(string); is && isKept {
-				found[way+"."+name+"="+word] = true
-			}
-		}
-	case []any:
-		found[way+" list"] = true
-		for _, one := range value {
-			inside := way + "[]"
-			if block, is := one.(map[string]any); is {
-				inside = fmt.Sprintf("%s[%v]", way, block["type"])
-			}
-			addShapes(found, inside, one)
-		}
-	case nil:
-		found[way+" null"] = true
-	default:
-		found[fmt.Sprintf("%s %T", way, value)] = true
-	}
-}
-
-// The stand-in claude sends no event, line of a stream or entry of a transcript with a member that the real
-// client of that version does not have there, and leaves out no member of an event that ccc reads.
-func TestStandInAsRecorded(t *testing.T) {
-	beside(t)
-	ofEvent := regexp.MustCompile(`^(Stop|PreToolUse|UserPromptSubmit)[ .]+(\w+) \w+$`)
-	versions, err := pinnedClients()
-	check(t, err)
-	for _, version := range versions {
-		t.Run(version, func(t *testing.T) {
-			box := newFakeBox(t)
-			box.vars = append(box.vars, "FAKE_CLAUDE_VERSION="+version)
-			box.write(".claude/ccc.json", 0o600, `{"supervisor":{"max_iterations":3}}`)
-			box.write(".claude/commands/paint.md", 0o600, "Paint it $ARGUMENTS.\n")
-			box.turns("ask " + strings.ReplaceAll(question, "\n", " ") + "\nDone.\n")
-			box.prompts("/paint red", "<task-notification>\n<task-id>x</task-id>", "again", "at the end")
-			refused := calls("Write", `{"file_path":"new.txt","content":"x"}`, "")
-			inWords := fakeReview{refused, answers(`{"allow_stop": true, "feedback": ""}`)}
-			box.reviews(blocks("decide yourself"), blocks("show the tests"), allows("x"), inWords,
-				fails("API Error: 400 x"))
-			got := box.run(60*time.Second, "", "ccc", "--supervisor", "fix it")
-			if got.code != 0 {
-				t.Fatalf("%+v", got)
-			}
-			for kind, files := range map[string]string{
-				"events": "../fake/hook-*.stdin", "stream": "../fake/review*", "transcript": ".claude/projects/*/*.jsonl",
-			} {
-				ours, real := map[string]bool{}, map[string]bool{}
-				paths, _ := filepath.Glob(filepath.Join(box.home, files))
-				recorded, _ := filepath.Glob(filepath.Join(recordings, kind+"-"+version+"*.jsonl"))
-				for _, path := range paths {
-					if strings.Contains(path, "/reviewer-") {
-						continue
-					}
-					check(t, readLines(path, func(line []byte) {
-						if line[0] == '{' {
-							shapes(t, ours, line)
-						}
-					}))
-				}
-				if len(ours) < 20 {
-					t.Fatalf("%s: only %q", kind, slices.Collect(maps.Keys(ours)))
-				}
-				for _, path := range recorded {
-					text, err := os.ReadFile(path)
-					check(t, err)
-					shapes(t, real, text)
-				}
-				for _, shape := range slices.Sorted(maps.Keys(ours)) {
-					if !real[shape] {
-						t.Errorf("%s: the real client has no %s", kind, shape)
-					}
-				}
-				for _, shape := range slices.Sorted(maps.Keys(real)) {
-					name := ofEvent.FindStringSubmatch(shape)
-					if name == nil || ours[shape] || name[2] == "agent_id" {
-						continue
-					}
-					if reflect.ValueOf(hookEvent{}).FieldByName(exported(name[2])).IsValid() {
-						t.Errorf("%s: the stand-in has no %s", kind, shape)
-					}
-				}
-			}
-		})
-	}
-}
-
-// exported is the name of the field for a member of an event.
-func exported(member string) (name string) {
-	for part := range strings.SplitSeq(member, "_") {
-		if part == "id" {
-			part = "ID"
-		}
-		name += strings.ToUpper(part[:1]) + part[1:]
-	}
-	return name
-}
-
 // Whether an agent has done something since a time is told by the last 4 MiB of its transcript. When in
 // doubt, it has.
 func TestHasActedSince(t *testing.T) {
@@ -943,7 +708,6 @@ func TestHasActedSince(t *testing.T) {
 		want  bool
 	}{
 		"words before":                 {words, at.Add(time.Second), false},
-		"words at that time":           {words, at, true},
 		"words after":                  {words, at.Add(-time.Second), true},
 		"a call that may run":          {call, at.Add(time.Second), true},
 		"nothing":                      {entry("user", `{"type":"text","text":"x"}`), at, false},
