@@ -211,42 +211,37 @@ func TestNohup(t *testing.T) {
 // hears it.
 func TestReviewUnheard(t *testing.T) {
 	beside(t)
-	seen := func(box *sandbox) (verdicts []verdict) {
+	seen := func(box *sandbox) (verdicts string) {
 		past, err := box.stateDir().session(testSession).readHistory()
 		check(t, err)
 		for _, r := range past.Reviews {
-			verdicts = append(verdicts, r.Verdict)
+			verdicts += string(r.Verdict)
 		}
 		return verdicts
 	}
-	t.Run("told to end behind the verdict", func(t *testing.T) {
-		box := newHookBox(t)
-		box.reviews(fakeReview{decides(true, ""), runs(`kill -TERM $(cat "$HOME/ccc"); sleep 0.3`)})
-		const command = `echo $$ >"$HOME/ccc"; exec ccc supervisor-hook`
-		got := box.run(60*time.Second, box.event(eventStop, ""), "sh", "-c", command)
-		expectEnd(t, "the stop", got, 0, "", errUserEnded.zh)
-		expectEqual(t, "the verdicts", seen(box), []verdict{verdictCancelled})
-	})
+	box := newHookBox(t)
+	box.reviews(fakeReview{decides(true, ""), runs(`kill -TERM $(cat "$HOME/ccc"); sleep 0.3`)})
+	const command = `echo $$ >"$HOME/ccc"; exec ccc supervisor-hook`
+	got := box.run(60*time.Second, box.event(eventStop, ""), "sh", "-c", command)
+	expectEnd(t, "told to end, after the verdict", got, 0, "", errUserEnded.zh)
+	expectIs(t, "the verdict", seen(box), string(verdictCancelled))
 	const kills = `kill -KILL $(cat "$HOME/client"); echo killed >"$HOME/begun"; sleep `
-	for name, review := range map[string]fakeReview{
-		"behind the verdict": {decides(true, ""), runs(kills + "1")},
-		"before it":          {runs(kills + "100"), decides(true, "")},
+	for _, review := range []fakeReview{
+		{decides(true, ""), runs(kills + "1")},
+		{runs(kills + "100"), decides(true, "")},
 	} {
-		t.Run("the client is killed "+name, func(t *testing.T) {
-			box := newHookBox(t)
-			box.reviews(review)
-			box.claudeIs(fmt.Sprintf(playingClient, fakeClaude()))
-			box.vars = append(box.vars, `PLAY=echo $$ >"$HOME/client"; hook `+testSession+" Stop")
-			got := box.run(60*time.Second, "", "ccc", "--supervisor")
-			if got.timedOut || got.code != -1 || strings.Contains(got.stdout, "systemMessage") {
-				t.Fatalf("%+v", got)
-			}
-			box.awaitIn("begun", "killed")
-			if left := box.quiet(2*time.Second + soon()); len(left) != 0 {
-				t.Errorf("left when the client is gone: %q", left)
-			}
-			expectEqual(t, "the verdicts", seen(box), []verdict{verdictCancelled})
-		})
+		box := newHookBox(t)
+		box.reviews(review)
+		box.claudeIs(fmt.Sprintf(playingClient, fakeClaude()))
+		box.vars = append(box.vars, `PLAY=echo $$ >"$HOME/client"; hook `+testSession+" Stop")
+		got := box.run(60*time.Second, "", "ccc", "--supervisor")
+		expectIs(t, "the code of the client, killed", got.code, -1)
+		expectIs(t, "it was told", strings.Contains(got.stdout, "systemMessage"), false)
+		box.awaitIn("begun", "killed")
+		if left := box.quiet(2*time.Second + soon()); len(left) != 0 {
+			t.Errorf("left when the client is gone: %q", left)
+		}
+		expectIs(t, "the verdict, the client killed", seen(box), string(verdictCancelled))
 	}
 }
 

@@ -165,7 +165,7 @@ func checkPrompt(t *testing.T, w promptWords) {
 	}
 	refused := len(verdicts) - allowed
 	if len(verdicts) < 10 || min(allowed, refused)*3 < len(verdicts) {
-		t.Errorf("%d of %d examples allow: want at least ten, and a third of each verdict", allowed, len(verdicts))
+		t.Errorf("%d of %d examples allow: want ten or more, a third of each verdict", allowed, len(verdicts))
 	}
 }
 

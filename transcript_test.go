@@ -3,7 +3,8 @@ package main
 // Transcripts as versions of Claude Code write them, in the members that ccc reads.
 //
 // What recordings of the real client (testdata/recordings, see real_transcript_test.go) say, version by
-// version: of events, transcripts and streams. They are the fast tests of what only the real client can break.
+// version: of events, transcripts and streams. They are the fast tests of what only the real client can
+// break.
 
 import (
 	"bytes"
