@@ -25,6 +25,11 @@ type checkup struct {
 	canTry    bool    // no check before the trial has found what keeps the hooks from being tried
 }
 
+// warning is a finding with which reviews go on, and what to do about it.
+func warning(hint, format string, args ...any) (string, error) {
+	return "", caution{withHint(fmt.Errorf(format, args...), hint)}
+}
+
 // doctor is ccc doctor. The error counts the problems.
 func doctor(call *invocation, d dirs) error {
 	l := &launch{dirs: d, config: call.config, supervisor: true}
@@ -107,8 +112,7 @@ func (c *checkup) checkClaude() (string, error) {
 		err = l.checkVersion()
 	}
 	if err == nil && l.untried != nil {
-		err = fmt.Errorf("its hooks can't be tried: %w", l.untried)
-		err = caution{withHint(err, otherClaude(l.dirs.env))}
+		_, err = warning(otherClaude(l.dirs.env), "its hooks can't be tried: %w", l.untried)
 	}
 	c.canTry = err == nil
 	return l.claude + ", version " + l.version, err
@@ -133,24 +137,23 @@ func (c *checkup) checkHooks() (string, error) {
 	_, noCommand := os.Stat(d.commandFile())
 	theirs := theirCommand(d, d.here)
 	doubled := c.launch.doubled()
+	launch := shellQuote(d.hookPath()) + " --supervisor"
 	switch {
 	case mutes != "" && c.canTry: // the trial tells
 		return "", nil
 	case mutes != "":
-		return "", caution{withHint(fmt.Errorf("claude may run none of them. This mutes them:%s", mutes), hint)}
+		return warning(hint, "claude may run none of them. This mutes them:%s", mutes)
 	case doubled != nil:
 		return "", caution{doubled}
 	case e.isChanged() && unrecorded != nil && !bytes.Contains(e.before, []byte(hookSubcommand)):
 		return "not installed yet; the first ccc --supervisor adds them to " + path, nil
 	case e.isChanged():
-		err = fmt.Errorf("%s lacks something of ccc's, or calls another ccc than %s", path, d.hookPath())
-		return "", caution{withHint(err, shellQuote(d.hookPath())+" --supervisor")}
+		return warning(launch, "%s lacks something of ccc's, or calls another ccc than %s", path, d.hookPath())
 	case theirs != "":
-		err := fmt.Errorf("/supervisor is a command of your own and goes to the model: %s", theirs)
-		return "", caution{withHint(err, "rename it, and /supervisor on, off and observe are ccc's")}
+		return warning("rename it, and /supervisor on, off and observe are ccc's",
+			"/supervisor is a command of your own and goes to the model: %s", theirs)
 	case noCommand != nil:
-		err := fmt.Errorf("without %s Claude Code does not know /supervisor", d.commandFile())
-		return "", caution{withHint(err, shellQuote(d.hookPath())+" --supervisor")}
+		return warning(launch, "without %s Claude Code does not know /supervisor", d.commandFile())
 	}
 	return path + " calls " + d.hookPath(), nil
 }
@@ -168,7 +171,7 @@ func (c *checkup) checkTrial() (string, error) {
 		_ = os.Remove(string(l.dirs.state))
 	}
 	if errors.As(err, new(caution)) {
-		err = caution{withHint(fmt.Errorf("they could not be: %w", err), otherClaude(l.dirs.env))}
+		return warning(otherClaude(l.dirs.env), "they could not be: %w", err)
 	}
 	return "claude runs them", err
 }
@@ -201,8 +204,8 @@ func (c *checkup) checkGit() (string, error) {
 		err = fmt.Errorf("it is older than 2.34: %s", version)
 	}
 	if err != nil {
-		err = fmt.Errorf("a reviewer is not shown what has changed: %w", err)
-		return "", caution{withHint(err, "install 2.34 or newer:\nhttps://git-scm.com/downloads")}
+		return warning("install 2.34 or newer:\nhttps://git-scm.com/downloads",
+			"a reviewer is not shown what has changed: %w", err)
 	}
 	if treeOf(c.launch.dirs.here).Repository == "" {
 		version += "; outside a repository, as here, a reviewer is not shown what has changed"
@@ -213,7 +216,7 @@ func (c *checkup) checkGit() (string, error) {
 // checkBudget tells if the budget of ccc.json does not hold here.
 func (c *checkup) checkBudget() (string, error) {
 	if c.launch.config.budgetFails(c.launch.dirs.env) {
-		return "", caution{errors.New("supervisor.max_budget_usd does not hold: nobody tells what a review costs")}
+		return warning("", "supervisor.max_budget_usd does not hold: nobody tells what a review costs")
 	}
 	return "", nil
 }
@@ -225,8 +228,8 @@ func (c *checkup) checkProjects() (string, error) {
 	case checkMode(top) == "":
 		return "none; an executable " + checkPath + " would run before each review", nil
 	case isCheckIdle(top):
-		err := errors.New(checkPath + " is not executable, so it does not run")
-		return "", caution{withHint(err, "chmod +x "+shellQuote(filepath.Join(top, checkPath)))}
+		fix := "chmod +x " + shellQuote(filepath.Join(top, checkPath))
+		return warning(fix, checkPath+" is not executable, so it does not run")
 	}
 	return checkPath + " runs before each review; to try it: ccc try " + checkPath, nil
 }
@@ -235,20 +238,18 @@ func (c *checkup) checkProjects() (string, error) {
 func (c *checkup) checkCopies() (string, error) {
 	d := c.launch.dirs
 	if rule, file := c.launch.sources.bashRule(); rule != "" {
-		err := fmt.Errorf(keptFromRunning.en, rule, file)
-		return "", caution{withHint(err, "take it out, or name the commands that it is for:\n"+editHint(file))}
+		hint := "take it out, or name the commands that it is for:\n" + editHint(file)
+		return warning(hint, keptFromRunning.en, rule, file)
 	}
 	lang = english // of why there is none: this is the last check
 	isHomeReadOnly, foreign, err := tryProbe(context.Background(), d.here, reviewerEnv(d.env))
 	if err != nil {
 		f := failureOf(err)
-		return "", caution{withHint(fmt.Errorf("%w; the reviewer runs no commands", f.err), f.hint)}
+		return warning(f.hint, "%w; the reviewer runs no commands", f.err)
 	}
 	if foreign != "" {
-		const hint = "if nobody else needs that group here (else work in a clone of your own):\n"
-		top := treeOf(d.here).Top
-		err = withHint(fmt.Errorf(otherGroup, foreign), hint+`chgrp -R "$(id -gn)" `+shellQuote(top))
-		return "", caution{err}
+		const ifAlone = "if nobody else needs that group here (else work in a clone of your own):\n"
+		return warning(ifAlone+`chgrp -R "$(id -gn)" `+shellQuote(treeOf(d.here).Top), otherGroup, foreign)
 	}
 	passed := "the reviewer runs commands in a throwaway copy of your files, tested just now"
 	if isHomeReadOnly {

@@ -76,7 +76,10 @@ func (l *launch) parse(args []string) error {
 	}
 	l.args = rest
 	l.sources = readSources(l.dirs, rest)
-	l.supervisor = l.supervisor && startsSession(rest)
+	isCommand := len(rest) > 0 && slices.Contains(sessionless, rest[0])
+	if isCommand || givenFlag(rest, "--version", "-v", "--help", "-h") != "" {
+		l.supervisor = false
+	}
 	return nil
 }
 
@@ -85,12 +88,6 @@ func (l *launch) parse(args []string) error {
 var sessionless = strings.Fields("agents attach auth auto-mode doctor gateway import install logs mcp " +
 	"plugin plugins project purge respawn rm setup-token stop kill ultrareview update upgrade")
 
-// startsSession reports whether a claude with these arguments starts a session below ccc.
-func startsSession(args []string) bool {
-	isCommand := len(args) > 0 && slices.Contains(sessionless, args[0])
-	return !isCommand && givenFlag(args, "--version", "-v", "--help", "-h") == ""
-}
-
 // unknownWord is the error that the command line begins with a word that ccc does not know there. It lists
 // the words that there are.
 func unknownWord(word string, c *configuration) error {
@@ -98,11 +95,10 @@ func unknownWord(word string, c *configuration) error {
 		err := fmt.Errorf("%q goes without %s: ccc %[1]s", word, supervisorFlag)
 		return failure{code: 2, err: err}
 	}
-	const format = "%q is no provider (%s) and no subcommand (%s); " +
-		"a prompt needs quotes; to pass the word on to claude: %s"
 	providers := cmp.Or(strings.Join(c.providerNames(), ", "), "none; see ccc help config")
-	return failure{code: 2, err: fmt.Errorf(format, word, providers, strings.Join(subcommands, ", "),
-		commandLine([]string{"--", word}))}
+	return failure{code: 2, err: fmt.Errorf("%q is no provider (%s) and no subcommand (%s); "+
+		"a prompt needs quotes; to pass the word on to claude: %s", word, providers,
+		strings.Join(subcommands, ", "), commandLine([]string{"--", word}))}
 }
 
 // chooseEnvironment makes that of claude: ccc's own with each variable once, the provider's values, and
@@ -283,8 +279,8 @@ func (l *launch) doubled() error {
 	isOther := func(entry ownEntry) bool { return entry.value.at("command").text != hookCommand(self) }
 	lines, edit := l.sources.listed(func(in source) (events []string) {
 		for _, wanted := range wantedHooks("", 0) {
-			isUsers := in.name == l.sources.user.name
-			if entries := ownEntries(&in.settings, wanted.event, self); !isUsers && slices.ContainsFunc(entries, isOther) {
+			entries := ownEntries(&in.settings, wanted.event, self)
+			if in.name != l.sources.user.name && slices.ContainsFunc(entries, isOther) {
 				events = append(events, "hooks."+wanted.event)
 			}
 		}
@@ -293,8 +289,9 @@ func (l *launch) doubled() error {
 	if lines == "" {
 		return nil
 	}
-	const format = "not %s alone calls ccc, so each stop is reviewed twice at once:%s"
-	return withHint(fmt.Errorf(format, l.dirs.settingsFile(), lines), "leave it to one of them"+edit)
+	err := fmt.Errorf("not %s alone calls ccc, so each stop is reviewed twice at once:%s",
+		l.dirs.settingsFile(), lines)
+	return withHint(err, "leave it to one of them"+edit)
 }
 
 // addDirs returns the directories that --add-dir adds to the session.

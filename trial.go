@@ -31,26 +31,23 @@ var (
 // and takes back what it has written if claude does not run the hooks: a launch that is refused leaves every
 // file as it was.
 func startClaude(c *invocation, d dirs) error {
+	if c.configErr != nil {
+		return c.configErr
+	}
 	l := &launch{dirs: d, config: c.config}
-	err := c.configErr
-	if err == nil {
-		err = l.plan(c.operands)
-	}
-	if err == nil && l.supervisor {
-		for _, step := range []func() error{l.write, l.tryHooks, l.goAhead} {
-			if err == nil {
-				err = step()
-			}
-		}
-		if err != nil {
-			l.takeBack()
-		}
-	}
-	if err != nil {
+	if err := l.plan(c.operands); err != nil {
 		return err
 	}
-	l.announce()
-	err = syscall.Exec(l.claude, append([]string{l.claude}, l.args...), l.env)
+	if l.supervisor {
+		for _, step := range []func() error{l.write, l.tryHooks, l.goAhead} {
+			if err := step(); err != nil {
+				l.takeBack()
+				return err
+			}
+		}
+		l.announce()
+	}
+	err := syscall.Exec(l.claude, append([]string{l.claude}, l.args...), l.env)
 	return failure{code: 126, err: fmt.Errorf("starting %s: %w", l.claude, err)}
 }
 
@@ -128,29 +125,26 @@ func (l *launch) takeBack() {
 	}
 }
 
-// announce prints what the user should know to stderr.
+// announce prints what the user of a supervised launch should know to stderr.
 func (l *launch) announce() {
+	warnings := append(l.unwritten, l.doubled())
 	if l.untried != nil {
-		err := fmt.Errorf("whether claude runs ccc's hooks could not be tried: %w", l.untried)
-		fmt.Fprintln(os.Stderr, "ccc: warning:", printable(err.Error()))
+		warnings = append(warnings, fmt.Errorf("whether claude runs ccc's hooks could not be tried: %w", l.untried))
 	}
-	if l.supervisor {
-		for _, err := range append(l.unwritten, l.doubled()) {
-			if err != nil {
-				fmt.Fprintln(os.Stderr, "ccc: warning:", printable(err.Error()))
-			}
+	for _, err := range warnings {
+		if err != nil {
+			fmt.Fprintln(os.Stderr, "ccc: warning:", printable(err.Error()))
 		}
-		state := l.dirs.state
-		next := announcedLog
-		if givenFlag(l.args, "-p", "--print") != "" { // nothing is shown at its end
-			next = announcedVerdict
-		}
-		log := state.logFile()
-		output := state.session("<session>").outputFile()
-		places := say(announcement, state, filepath.Base(log), filepath.Base(output))
-		fmt.Fprintln(os.Stderr, places+say(next))
-		fmt.Fprint(os.Stderr, l.config.englishOffer(l.dirs))
 	}
+	state := l.dirs.state
+	next := announcedLog
+	if givenFlag(l.args, "-p", "--print") != "" { // nothing is shown at its end
+		next = announcedVerdict
+	}
+	log := filepath.Base(state.logFile())
+	output := filepath.Base(state.session("<session>").outputFile())
+	fmt.Fprintln(os.Stderr, say(announcement, state, log, output)+say(next))
+	fmt.Fprint(os.Stderr, l.config.englishOffer(l.dirs))
 }
 
 // tryHooks tries the hooks, unless a mark says that claude has run them, which counts once: it goes, and the
@@ -221,14 +215,15 @@ func (l *launch) tryOnce(ctx context.Context) error {
 		return caution{fmt.Errorf("in %s, %s", dir, said)}
 	}
 	const muted = "claude was tried and ran no hooks, so nothing would be reviewed"
-	if mutes, hint := l.mutes(); mutes != "" {
-		return withHint(fmt.Errorf("%s. This mutes them:%s", muted, mutes), hint)
+	if lines, hint := l.mutes(); lines != "" {
+		return withHint(fmt.Errorf("%s. This mutes them:%s", muted, lines), hint)
 	}
 	said := complaints.line()
 	if err != nil { // else the output is that of /cost
 		said = cmp.Or(said, output.line()) + " (" + err.Error() + ")"
 	}
-	return withHint(fmt.Errorf("%s; it said: %s", muted, cmp.Or(strings.TrimSpace(said), "nothing")), "claude doctor")
+	said = cmp.Or(strings.TrimSpace(said), "nothing")
+	return withHint(fmt.Errorf("%s; it said: %s", muted, said), "claude doctor")
 }
 
 // trialCall begins claude's arguments in a trial. /cost, with which trialCommand ends them, is a local
