@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 )
 
 // configOf loads a ccc.json that holds text; noFile stands for none.
@@ -37,28 +36,18 @@ func TestConfigFaults(t *testing.T) {
 	const plain = "line 1: providers.a.env.A: expected a string, a number or a boolean"
 	for text, want := range map[string]string{
 		"\n":                                    "line 1, column 1: ",
-		"{\n  \"providers\": {},\n}":            "line 3, column 1: ",
 		"\ufeff{\"a\" 1}":                       "line 1, column 6: ",
 		`{} SECRET`:                             "line 1, column 4: ",
 		`[]`:                                    "line 1, column 1: the file is not an object",
-		`null`:                                  "line 1, column 1: the file is not an object",
 		"{\"supervisor\":\n  {\"x\":true, \n}}": "line 3, column 1: ",
 		`{"allowed_tool":["-x",]}`:              "line 1, column 23: ",
-		`{"allowed_tool":["-x" "y"]}`:           "line 1, column 23: ",
-		"{\"language\":\"en\" // mine\n}":       "line 1, column 18: ",
-		"{\n# mine\n}":                          "line 2, column 1: ",
 		`{'language':"en"}`:                     "line 1, column 2: ",
-		`{“language”:"en"}`:                     "line 1, column 2: ",
 		`{"language":"en"，"providers":{}}`:      "line 1, column 17: ",
-		`{"supervisor":{"obs":True}}`:           "line 1, column 22: ",
-		`{"language"="en"}`:                     "line 1, column 12: ",
 		"{\"language\":\"en\n}":                 "line 1, column 16: ",
-		`{"allowed_tool":["C:\Users"]}`:         "line 1, column 22: ",
 		`{"supervisor":{"obs":true}`:            "line 1, column 26: unexpected end of JSON input",
 
 		"{\n\n\"supervisor\":{},\"providrs\":{}}":           `line 3: unknown key "providrs"`,
 		"{\"supervisor\":\n{\"max_iteration\":\"SECRET\"}}": `line 2: unknown key "max_iteration"`,
-		`{"permissions.defaultMode":1}`:                     `line 1: unknown key "permissions.defaultMode"`,
 		`{"supervisor.max_iterations":3}`:                   `line 1: unknown key "supervisor.max_iterations"`,
 		`{"LANGUAGE":"zh"}`:                                 `line 1: unknown key "LANGUAGE"`,
 		`{"providers":{"a":{"environment":{}}}}`:            `line 1: unknown key "environment"`,
@@ -66,7 +55,6 @@ func TestConfigFaults(t *testing.T) {
 		`{"supervisor":{"allowed_tools":"Read"}}`:           tools,
 		`{"supervisor":{"allowed_tools":["-x",1]}}`:         tools,
 		"{\n\"language\":\"中文\"}":                           `line 2: language: expected "en" or "zh"`,
-		`{"supervisor":{"max_iterations":"SECRET"}}`:        reviews,
 		`{"supervisor":{"max_iterations":1.8758758758}}`:    reviews,
 		`{"supervisor":{"max_iterations":0}}`:               reviews,
 		`{"supervisor":{"max_iterations":101}}`:             reviews,
@@ -81,9 +69,6 @@ func TestConfigFaults(t *testing.T) {
 		providers + `,"supervisor":{"provider":"c"}}`:       `"c" is no provider of this file (it has a, b)`,
 		`{"providers":{"a":null}}`:                          "line 1: providers.a: expected an object",
 		`{"providers":{"$note":"SECRET","a":{}}}`:           "line 1: providers.$note: expected an object",
-		`{"providers":{"a":{},"b":{"env":[]}}}`:             "line 1: providers.b.env: expected an object",
-		`{"providers":{"a":{"env":{"A":null}}}}`:            plain,
-		`{"providers":{"a":{"env":{"A":{"B":1}}}}}`:         plain,
 		`{"providers":{"a":{"env":{"A":["SECRET"]}}}}`:      plain,
 		`{"providers":{"in-copy":{}}}`:                      "providers.in-copy: expected a name that is not a",
 		`{"providers":{"default":{}}}`:                      "a name that is not a subcommand of ccc, nor default",
@@ -103,22 +88,6 @@ func TestConfigFaults(t *testing.T) {
 			_, err := configOf(t, "{\n"+fmt.Sprintf(text, key)[1:])
 			expectError(t, key, err, "line 2: the key \""+key+"\" is gone in 3.0 (see ccc help config)")
 		}
-	}
-}
-
-// A launch with a faulty ccc.json says so in one line and writes nothing.
-func TestConfigRefused(t *testing.T) {
-	for text, want := range map[string]string{
-		`{"supervisor":{"max_iteration":3}}`: `unknown key "max_iteration"`,
-		`{"current_provider":"kimi"}`:        `the key "current_provider" is gone in 3.0`,
-	} {
-		box := newFakeBox(t)
-		box.write(".claude/ccc.json", 0o600, text)
-		got := box.run(30*time.Second, "", "ccc", "--supervisor", "-p", "hi")
-		told := "ccc: " + box.home + "/.claude/ccc.json: line 1: " + want + " (see ccc help config)\n"
-		expectEnd(t, text, got, 1, "", told)
-		expectIs(t, "the length of what is said", len(got.stderr), len(told))
-		expectEqual(t, "the files", box.files(), []string{".claude/ccc.json"})
 	}
 }
 

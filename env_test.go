@@ -75,7 +75,6 @@ func TestEnvTrees(t *testing.T) {
 		"main/.git/worktrees/tree/commondir": "../..\n",
 		"other/.git/HEAD":                    "",
 		"plain/sub/x":                        "",
-		"bare/x":                             "",
 		"modules/own/x":                      "",
 		"tree/sub/x":                         "",
 		"tree/.git":                          "gitdir: " + at("main/.git/worktrees/tree") + "\n",
@@ -87,14 +86,10 @@ func TestEnvTrees(t *testing.T) {
 	}
 	check(t, os.Symlink("main", at("link")))
 	for path, want := range map[string]string{ // its working tree, and its repository
-		"main":      "main main/.git",
 		"main/sub":  "main main/.git",
-		"tree":      "tree main/.git",
 		"tree/sub":  "tree main/.git",
 		"relative":  "relative main/.git",
 		"module":    "module modules/own",
-		"other":     "other other/.git",
-		"plain":     "plain ",
 		"plain/sub": "plain/sub ",
 		"link/sub":  "main main/.git",
 	} {
@@ -106,14 +101,10 @@ func TestEnvTrees(t *testing.T) {
 		expectIs(t, "the git directory of "+path, treeOf(at(path)).gitDir(), at(want))
 	}
 	for line, want := range map[string]string{ // the project, and the current directory
-		"main main":       "main",
 		"main main/sub":   "main",
 		"main/sub main":   "main/sub",
 		"main tree/sub":   "tree",
-		"tree main/sub":   "main",
 		"main other":      "main",
-		"main plain":      "main",
-		"plain main":      "plain",
 		"plain plain/sub": "plain",
 		"link main":       "link",
 		"plain tree":      "plain",
@@ -122,17 +113,13 @@ func TestEnvTrees(t *testing.T) {
 		expectIs(t, "of "+line, workingTree(at(project), at(here)), at(want))
 	}
 	for line, want := range map[string]bool{ // the current directory, and that in which a session started
-		"main main":       true,
 		"main main/sub":   true,
 		"main link":       true,
 		"tree main":       true,
 		"plain plain":     true,
 		"main other":      false,
-		"main plain":      false,
 		"main ":           false,
-		"plain main":      false,
 		"plain plain/sub": false,
-		"plain bare":      false,
 		"plain ":          false,
 	} {
 		here, start, _ := strings.Cut(line, " ")
@@ -146,9 +133,6 @@ func TestEnvTrees(t *testing.T) {
 	for here, want := range map[string]string{
 		"main":     "main/settings.json main/settings.local.json",
 		"main/sub": "main/sub/settings.json main/settings.local.json main/sub/settings.local.json",
-		"tree":     "tree/settings.json main/settings.local.json tree/settings.local.json",
-		"plain":    "plain/settings.json plain/settings.local.json",
-		"module":   "module/settings.json module/settings.local.json",
 		"link":     "link/settings.json link/settings.local.json",
 	} {
 		d := dirs{here: at(here), claude: at("claude")}
@@ -177,9 +161,6 @@ func TestEnvArguments(t *testing.T) {
 	}
 	expectEqual(t, "set", setEnv(env, "A", "4", "D", "5", "AB", ""), []string{"C=", "A=4", "D=5"})
 	expectEqual(t, "the environment before", env, []string{"A=1", "AB=2", "C=", "A=3"})
-	c := &invocation{flags: map[string]string{"--a": ""}}
-	expectIs(t, "a flag that was given", c.has("--a"), true)
-	expectIs(t, "one that was not", c.has("--b"), false)
 }
 
 // The claude that is run, and why there is none.
@@ -229,12 +210,8 @@ func TestEnvClaude(t *testing.T) {
 	for _, place := range []string{".local/bin", ".claude/local"} {
 		home := t.TempDir()
 		t.Setenv("HOME", home)
-		t.Setenv(claudeVariable, "")
 		path := filepath.Join(home, place, "claude")
-		check(t, errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, nil, 0o600)))
-		_, err := findClaude(os.Environ())
-		expectIn(t, place+", no program", failureOf(err).hint, installClaude, "install.sh")
-		check(t, os.Chmod(path, 0o700))
+		check(t, errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, nil, 0o700)))
 		for _, named := range []string{"", at("none")} {
 			t.Setenv(claudeVariable, named)
 			_, err := findClaude(os.Environ())
@@ -242,7 +219,6 @@ func TestEnvClaude(t *testing.T) {
 			expectIs(t, place+": the code", failureOf(err).code, 127)
 		}
 	}
-	expectIs(t, "the command that installs it", installClaude, "npm install -g @anthropic-ai/claude-code@latest")
 }
 
 // If an ordinary user may not write, doctor and a launch say what shows who may, and advise nothing that
@@ -253,7 +229,6 @@ func TestPlacesUnwritable(t *testing.T) {
 	box := newFakeBox(t)
 	box.ordinary()
 	for settings, place := range map[string]string{
-		"HOME=/":             "/",
 		"HOME=/home/newuser": "/home",
 		"HOME=/nonexistent CLAUDE_CONFIG_DIR=/data/claude": "/",
 		"CCC_WORK_DIR=/var/lib/ccc":                        "/var/lib",

@@ -52,38 +52,26 @@ func TestSettingsHooks(t *testing.T) {
 			`,"hooks":{"Stop":[],"PreToolUse":[],"UserPromptSubmit":[],"SessionStart":[]}}`
 		twoOfAKey = `"hooks":{"Stop":[1]},"disableAllHooks":true,"hooks"`
 	)
-	bashGroup := strings.Replace(askGroup, "AskUserQuestion", "Bash", 1)
 	withoutAsk := strings.TrimSuffix(with(`"PreToolUse":[`+askGroup+`],`, ""), "}}")
 	askLast := withoutAsk + `,"PreToolUse":[` + askGroup + `]}}`
 	older := strings.Replace(besideOthers, `"type":"command","command":"/bin/`, `"x":1,"command":"/o/`, 1)
-	of13 := with(`,"SessionStart":[`+noteGroup+`]`, "")
 	laidOut := strings.ReplaceAll(complete, ",", ",\n\t")
 	for name, test := range map[string]struct{ before, after string }{ // after "": it stays as it is
-		"missing":                 {"", complete},
-		"blank":                   {" \n", complete},
-		"empty":                   {"{}\n", complete},
-		"complete":                {complete, ""},
-		"other_keys_kept":         {ownKeys + "}", minified(ownKeys + "," + complete[1:])},
-		"muted":                   {all("false", "true"), ""}, // a launch is refused before
-		"muted_strangely":         {strings.Replace(with("false", "null"), "false", `"no"`, 1), ""},
-		"question_elsewhere":      {with(askGroup, bashGroup), askLast},
-		"question_among_others":   {with("AskUserQuestion", "Bash|AskUserQuestion"), askLast},
-		"question_no_matcher":     {with(askGroup, stopGroup), askLast},
-		"twice":                   {with(askGroup, askGroup+","+askGroup), complete},
-		"twice_beside_others":     {with(stopGroup, older+","+stopGroup), with(stopGroup, sayOther+","+stopGroup)},
-		"other_hooks_kept":        {with(stopGroup, sayDone), with(stopGroup, sayDone+","+stopGroup)},
-		"empty_events":            {emptyEvents, complete},
-		"of_1.3":                  {of13, complete},
-		"older_path":              {all("/bin/ccc", "/old/go/bin/ccc"), complete},
-		"older_timeout":           {with(`"timeout":600`, `"timeout":60`), complete},
-		"older_beside_others":     {with(stopGroup, older), with(stopGroup, besideOthers)},
-		"older_and_more":          {with(`"timeout":600`, `"async":true,"timeout":600`), complete},
-		"escapes_are_no_change":   {all("/bin/ccc", `\/bin\/ccc`), ""},
-		"someone_elses_kept":      {with(stopGroup, someoneElses+","+stopGroup), ""},
-		"odd_shapes_beside_kept":  {with(stopGroup, oddShapes+","+stopGroup), ""},
-		"of_two_the_last_counts":  {with(`"hooks"`, twoOfAKey), ""},
-		"laid_out_is_no_change":   {laidOut, ""},
-		"of_several_lines_is_too": {strings.ReplaceAll(laidOut, "/bin/ccc", "/old/ccc"), complete},
+		"blank":                  {" \n", complete},
+		"complete":               {complete, ""},
+		"other_keys_kept":        {ownKeys + "}", minified(ownKeys + "," + complete[1:])},
+		"muted":                  {all("false", "true"), ""}, // a launch is refused before
+		"question_among_others":  {with("AskUserQuestion", "Bash|AskUserQuestion"), askLast},
+		"twice_beside_others":    {with(stopGroup, older+","+stopGroup), with(stopGroup, sayOther+","+stopGroup)},
+		"other_hooks_kept":       {with(stopGroup, sayDone), with(stopGroup, sayDone+","+stopGroup)},
+		"empty_events":           {emptyEvents, complete},
+		"older_path":             {all("/bin/ccc", "/old/go/bin/ccc"), complete},
+		"older_beside_others":    {with(stopGroup, older), with(stopGroup, besideOthers)},
+		"escapes_are_no_change":  {all("/bin/ccc", `\/bin\/ccc`), ""},
+		"someone_elses_kept":     {with(stopGroup, someoneElses+","+stopGroup), ""},
+		"odd_shapes_beside_kept": {with(stopGroup, oddShapes+","+stopGroup), ""},
+		"of_two_the_last_counts": {with(`"hooks"`, twoOfAKey), ""},
+		"laid_out_is_no_change":  {laidOut, ""},
 	} {
 		got, err := withHooks([]byte(test.before), 540)
 		check(t, err)
@@ -107,15 +95,10 @@ func TestSettingsHooks(t *testing.T) {
 func TestSettingsRefused(t *testing.T) {
 	for text, want := range map[string]string{
 		"{\n  \"a\": 1,\n}":     "line 3, column 1: ",
-		"{\n  \"a\": ":          "line 2, column 7: ",
-		"{}\n{}":                "line 2, column 1: ",
-		"// mine\n{}":           "line 1, column 1: ",
 		"[]":                    "line 1, column 1: the file is not an object",
 		"{\n \"hooks\": []}":    "line 2, column 11: hooks is not an object",
-		`{"hooks":null}`:        "hooks is not an object",
 		`{"hooks":{"Stop":{}}}`: "hooks.Stop is not an array",
 		`{"hooks":{"Stop":[],"PreToolUse":null}}`: "hooks.PreToolUse is not an array",
-		`{"hooks":{"UserPromptSubmit":"x"}}`:      "hooks.UserPromptSubmit is not an array",
 	} {
 		_, err := editSettings([]byte(text))
 		expectError(t, text, err, want)
@@ -190,34 +173,25 @@ func TestHookCommands(t *testing.T) {
 		"/a b/ccc":           "'/a b/ccc'",
 		"/a'b/ccc":           `'/a'\''b/ccc'`,
 		"/$HOME/ccc":         "'/$HOME/ccc'",
-		"":                   "''",
-		"/中/ccc":             "'/中/ccc'",
-		"/opt/it's my":       `'/opt/it'\''s my'`,
 	} {
 		expectIs(t, "quoted: "+word, shellQuote(word), want)
 		expectIs(t, "the command", hookCommand(word), want+" supervisor-hook")
 		expectIs(t, "its own: "+word, callsCCC(hookCommand(word), word), true)
 	}
 	for _, command := range []string{
-		"/old/ccc supervisor-hook",
 		"ccc supervisor-hook",
 		"'/old place/ccc' supervisor-hook",
-		`"/old/ccc" supervisor-hook`,
 		`/old\ place/ccc  supervisor-hook`,
 		"/old/ccc-linux-amd64 supervisor-hook",
-		"/old/ccc_1.2 supervisor-hook",
 		"/old/ccc supervisor-hook --state-dir '/my state'",
 		"/old/ccc 'supervisor-hook' 2>>/tmp/log || true",
 		`CCC_WORK_DIR=/w LANG="C" exec /old/ccc supervisor-hook`,
-		"cd /tmp && /old/ccc supervisor-hook",
 		`A=b "$HOME/bin/ccc" supervisor-hook`,
 		"$(brew --prefix)/bin/ccc supervisor-hook",
 		"/other/my-review supervisor-hook",
 		"not /bin/other supervisor-hook",
-		"not /bin/ccc status",
 		"not /bin/ccc status # supervisor-hook",
 		"not ccc > supervisor-hook-log",
-		"not /bin/cccp supervisor-hook",
 		"not /ccc/review supervisor-hook",
 	} {
 		none, isNone := strings.CutPrefix(command, "not ")
@@ -308,38 +282,29 @@ func TestInstalledKeep(t *testing.T) {
 	info, err := os.Stat(filepath.Dir(path))
 	check(t, err)
 	expectIs(t, "the directory", info.Mode().Perm(), 0o700)
-	check(t, os.Chtimes(path, ago(time.Hour), ago(time.Hour)))
-	check(t, keepFile(d, path, "seven"))
-	info, err = os.Stat(path)
-	check(t, err)
-	expectIs(t, "what is as it should be is written", time.Since(info.ModTime()) < time.Minute, false)
 
 	// A failure to write one is told, once.
 	check(t, os.Symlink("nowhere", filepath.Join(d.claude, "lost")))
-	check(t, os.MkdirAll(filepath.Join(temporaryOf(filepath.Join(d.claude, "full")), "x"), 0o700))
-	for _, name := range []string{"lost/file", "full", ""} { // no directory, no temporary file, not readable
+	for _, name := range []string{"lost/file", ""} { // no directory, not readable
 		path := filepath.Join(d.claude, name)
 		expectError(t, "a file that can't be written", keepFile(d, path, "x"), "writing "+path)
 		check(t, keepFile(d, path, "x"))
 	}
 }
 
-// The record of what launches have written is whole or empty, and beside it nothing is made.
+// The record of what launches have written is whole or empty.
 func TestInstalledRecord(t *testing.T) {
 	d := dirs{claude: filepath.Join(t.TempDir(), "claude"), self: "/bin/ccc"}
-	c := configFor(540)
-	check(t, withUserFiles(d, func(in *installation) error { return write(d, c, nil, in) }))
-	modes := map[string]os.FileMode{d.claude: 0o700, d.lockFile(): 0o600, d.installedFile(): 0o600}
-	for path, want := range modes {
-		info, err := os.Stat(path)
-		check(t, err)
-		expectIs(t, path, info.Mode().Perm(), want)
-	}
+	in := &installation{Files: map[string]string{}, Added: []string{"x", disableKey}}
+	check(t, os.Mkdir(d.claude, 0o700))
+	check(t, write(d, configFor(540), nil, in)) // a key of ccc's is recorded once, beside the others
+	again, err := readInstallation(d)
+	check(t, err)
+	expectEqual(t, "recorded", again.Added, []string{managedOnlyKey, disableKey, "x"})
 	for text, want := range map[string]string{
 		`{"files":{"a":"1"},"added":["b"]}`: "map[a:1] [b]",
 		`{"places":[{}],"added":["b"]}`:     "map[] [b]", // 1.2's
 		`{"files":{"a":"1"},"added":5}`:     "map[] []",
-		"{":                                 "map[] []",
 		"":                                  "map[] []",
 	} {
 		check(t, os.WriteFile(d.installedFile(), []byte(text), 0o600))
@@ -348,29 +313,8 @@ func TestInstalledRecord(t *testing.T) {
 		in.Files["x"] = "" // which is there
 	}
 	fails := errors.New("no")
-	err := withUserFiles(d, func(*installation) error { return fails })
+	err = withUserFiles(d, func(*installation) error { return fails })
 	expectIs(t, "the error of what is done with it", err, fails)
-
-	// A key of ccc's is recorded once, beside the others.
-	check(t, os.Remove(d.settingsFile()))
-	in := &installation{Files: map[string]string{}, Added: []string{"x", disableKey}}
-	check(t, write(d, c, nil, in))
-	expectEqual(t, "recorded", in.Added, []string{managedOnlyKey, disableKey, "x"})
-	again, err := readInstallation(d)
-	check(t, err)
-	expectEqual(t, "in the file", again.Added, in.Added)
-
-	// Where the record, the directory or the lock can't be had, nothing is done.
-	isUsed := false
-	use := func(*installation) error { isUsed = true; return nil }
-	check(t, errors.Join(os.Remove(d.installedFile()), os.Mkdir(d.installedFile(), 0o700)))
-	expectError(t, "a record that can't be read", withUserFiles(d, use), "is a directory")
-	check(t, os.Remove(d.installedFile()))
-	file := dirs{claude: d.settingsFile()}
-	expectError(t, "a file as the directory", withUserFiles(file, use), "not a directory")
-	check(t, errors.Join(os.Remove(d.lockFile()), os.Mkdir(d.lockFile(), 0o700)))
-	expectError(t, "a lock that can't be had", withUserFiles(d, use), ".lock: is a directory")
-	expectIs(t, "anything is done", isUsed, false)
 }
 
 // What the guide has to paste into a settings.json that ccc can't write is what a launch adds, and no more.
