@@ -99,36 +99,29 @@ func TestFileErrors(t *testing.T) {
 	ignore := func([]byte) {}
 	for name, err := range map[string]error{
 		"replaced":              replaceFile(at("full"), []byte("new")),
-		"replaced below a file": replaceFile(at("file/x"), []byte("new")),
 		"appended to a missing": appendFile(at("none/x"), []byte("new")),
 		"appended to":           appendFile(at("full"), []byte("new")),
 		"read as lines":         readLines(at("full"), ignore),
-		"read as lines below":   readLines(at("file/x"), ignore),
 		"removed":               removeFile(at("full")),
 		"read as the user's":    func() error { _, err := readUserFile(at("full")); return err }(),
 		"read below a file":     func() error { _, err := readUserFile(at("file/x")); return err }(),
 		"locked in a missing":   func() error { _, err := lockFile(at("none/x")); return err }(),
-		"locked, a directory":   func() error { _, err := lockFile(at("full")); return err }(),
 	} {
 		if err == nil || !strings.Contains(err.Error(), dir) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if left, _ := os.ReadDir(dir); len(left) != 2 {
-		t.Errorf("left: %v", left)
-	}
+	left, _ := os.ReadDir(dir)
+	expectIs(t, "what is left", len(left), 2)
 	check(t, removeFile(at("gone")))
 	check(t, readLines(at("gone"), ignore))
-	if text, err := readUserFile(at("gone")); text != nil || err != nil {
-		t.Errorf("a missing file of the user's: %q, %v", text, err)
-	}
-	if text, err := readUserFile(at("file")); text == nil || err != nil {
-		t.Errorf("an empty file of the user's: %q, %v", text, err)
+	for name, isThere := range map[string]bool{"gone": false, "file": true} {
+		text, err := readUserFile(at(name))
+		check(t, err)
+		expectIs(t, name+" of the user's", text != nil, isThere)
 	}
 	if _, err := os.Stat("/dev/full"); err == nil { // a disk that is full, for one process
-		if err := appendFile("/dev/full", []byte("x")); !errors.Is(err, syscall.ENOSPC) {
-			t.Errorf("appended to a full disk: %v", err)
-		}
+		expectError(t, "appended to a full disk", appendFile("/dev/full", []byte("x")), "no space left")
 	}
 }
 
@@ -187,9 +180,7 @@ func TestLinesLimit(t *testing.T) {
 		size, pieces int
 		whole        bool
 	}{
-		{32 << 20, 1, true},
 		{32 << 20, 3, true},
-		{32<<20 + 1, 1, false},
 		{32<<20 + 1, 3, false},
 		{40 << 20, 6, false},
 	} {
@@ -222,7 +213,6 @@ func TestTail(t *testing.T) {
 	for _, test := range []struct{ first, then, want string }{
 		{"ab", "cd", "abcd"},
 		{"abc", "de", "bcde"},
-		{"abcdef", "", "cdef"},
 		{"a", "bcdefg", "defg"},
 		{"审a", "b", "\uFFFDab"},
 		{"a\n", "b", "a b"},
@@ -257,12 +247,6 @@ func TestPaths(t *testing.T) {
 		"none a": false, "none none": false} {
 		one, other, _ := strings.Cut(pair, " ")
 		expectIs(t, pair, sameFile(at(one), at(other)), want)
-	}
-	file, err := os.Open(at("a"))
-	check(t, err)
-	defer file.Close()
-	for name, want := range map[string]bool{"a": true, "link": true, "b": false, "none": false} {
-		expectIs(t, name, isFileAt(at(name), file), want)
 	}
 	expectIs(t, "an absolute path", absoluteIn("/d", "/a"), "/a")
 	expectIs(t, "a relative path", absoluteIn("/d", "a"), "/d/a")

@@ -43,21 +43,17 @@ func TestStreamMirror(t *testing.T) {
 	}{
 		{"lines", "{\"a\":1}\n[2]\n", "{\"a\":1}\n[2]\n", 0},
 		{"last_without_newline", "{\"a\":1}\n{\"b\":2}", "{\"a\":1}\n{\"b\":2}\n", 0},
-		{"spacing_kept", ` {"a" : 1.50e+3, "\u0041":"<&>"} ` + "\n", ` {"a" : 1.50e+3, "\u0041":"<&>"} ` + "\n", 0},
 		{"blank_lines", "\n \n\r\n{\"a\":1}\n\n", "{\"a\":1}\n", 0},
 		{"garbage_between", "{\"a\":1}\nwarning: {\n{\"b\":2}\nnull null\n3\n", "{\"a\":1}\n{\"b\":2}\n3\n", 2},
 		{"truncated_last", "{\"a\":1}\n{\"b\":", "{\"a\":1}\n", 1},
-		{"nul", "{\"a\":\"\x00\"}\n{\"b\":1}\n", "{\"b\":1}\n", 1},
 		{"long", long + "\n" + long, long + "\n" + long + "\n", 0},
 	}
 	for _, test := range tests {
-		for _, size := range []int{1, 2, 3, 7, 64, 4096, 1 << 20} {
-			t.Run(fmt.Sprintf("%s/%d", test.name, size), func(t *testing.T) {
-				_, mirror, warnings := readStream(test.input, size)
-				expectIs(t, "the mirror", mirror, test.mirror)
-				told := strings.Count(strings.Join(warnings, ""), "dropped a line of the reviewer's stream: ")
-				expectEqual(t, "the warnings", []int{len(warnings), told}, []int{test.warnings, test.warnings})
-			})
+		for _, size := range []int{1, 7, 4096, 1 << 20} {
+			_, mirror, warnings := readStream(test.input, size)
+			expectIs(t, fmt.Sprintf("%s by %d", test.name, size), mirror, test.mirror)
+			told := strings.Count(strings.Join(warnings, ""), "dropped a line of the reviewer's stream: ")
+			expectEqual(t, "the warnings", []int{len(warnings), told}, []int{test.warnings, test.warnings})
 		}
 	}
 }
@@ -124,8 +120,6 @@ func TestStreamWoken(t *testing.T) {
 	}{
 		{"a refusal, then words", []string{no, more}, "block fix the race", 1},
 		{"an approval, then words", []string{yes, more}, "allow ", 1},
-		{"words, then a verdict", []string{words, no}, "block fix the race", 2},
-		{"an approval, then a refusal", []string{yes, no}, "block fix the race", 1},
 		{"a refusal, then an approval", []string{no, structured(true)}, "allow x", 1},
 		{"a verdict, then an error", []string{no, failed}, "block fix the race", 1},
 		{"an error, then a verdict", []string{failed, yes}, "allow ", 1},
@@ -165,10 +159,8 @@ func TestStreamCost(t *testing.T) {
 		results []string
 		want    float64
 	}{
-		"known":          {[]string{known}, 0.25},
 		"two results":    {[]string{known, known}, 0.5},
 		"a guess":        {[]string{guess}, 0},
-		"behind a guess": {[]string{guess, known}, 0},
 		"before a guess": {[]string{known, guess}, 0},
 	} {
 		s := quietStream(io.Discard, func(err error) { t.Error(err) })
@@ -201,7 +193,7 @@ func TestStreamNotes(t *testing.T) {
 			speak("It fails.\n\n" + fence + verdict + "\n```"), speak(`data: {"a":1}`)},
 			[]string{"words two:", "words It fails.", `words data: {"a":1}`}},
 		{[]string{speak("<think>no?</think> a"), speak("<think>no?</think>" + verdict)}, []string{"words a"}},
-		{[]string{own}, nil},
+		{[]string{own, result("6", "of nobody")}, nil},
 		{[]string{said("m", "", called("1", "Bash", `{"command":"git  status\n-s"}`)+","+
 			called("2", "Grep", `{"pattern":"TODO","path":"sub"}`)+","+called("3", "StructuredOutput", "{}"))},
 			[]string{"call Bash(git  status ⏎ -s)", "call Grep(TODO)"}},
@@ -209,12 +201,10 @@ func TestStreamNotes(t *testing.T) {
 		{[]string{reads, result("1", "Permission to use Read has been denied."), denied},
 			[]string{"call Read(a)", "refused Read(a)"}},
 		{[]string{reads, result("1", "File does not exist.")}, []string{"call Read(a)", "error Read(a)"}},
-		{[]string{reads, result("1", "ok: a note")}, []string{"call Read(a)"}},
 		{[]string{said("m", "", called("1", "Bash", `{"command":"ls"}`)), result("1", "Exit code 2")},
 			[]string{"call Bash(ls)"}},
 		{[]string{said("m", "", called("1", "Skill", "{}")), result("1", "<tool_use_error>Unknown skill: x")},
 			[]string{"call Skill", "error Skill"}},
-		{[]string{result("6", "of nobody")}, nil},
 	} {
 		var noted []string
 		s := quietStream(io.Discard, func(err error) { t.Error(err) })
@@ -241,12 +231,9 @@ func TestStreamNotes(t *testing.T) {
 // does not tell of turns, failed, or has words or a verdict, is.
 func TestStreamNotice(t *testing.T) {
 	for members, isResult := range map[string]bool{
-		`"num_turns":0,"result":"","is_error":false`: false,
-		`"result":""`:                                                       true,
+		`"num_turns":0,"result":"","is_error":false`:                        false,
 		`"num_turns":1,"result":""`:                                         true,
 		`"num_turns":0,"result":"","is_error":true`:                         true,
-		`"num_turns":0,"result":"","is_error":"no"`:                         true,
-		`"num_turns":0,"result":"done"`:                                     true,
 		`"num_turns":0,"result":{"allow_stop":true}`:                        true,
 		`"num_turns":0,"result":"","structured_output":{"allow_stop":true}`: true,
 	} {
@@ -295,16 +282,13 @@ func TestReviewersMode(t *testing.T) {
 }
 
 func TestOlderThan(t *testing.T) {
-	for _, test := range []struct {
-		version, other string
-		want           bool
-	}{
-		{"2.1.279", "2.1.280", true}, {"2.1.280", "2.1.280", false}, {"2.1.281", "2.1.280", false},
-		{"2.1.99", "2.1.280", true}, {"2.2.0", "2.1.280", false}, {"2.0.999", "2.1.280", true},
-		{"3.0.0", "2.9999.9999", false}, {"1.9.500", "2.1.280", true}, {"", "2.1.280", false},
-		{"2.1.331-dev.7", "2.1.331", false}, {"2.1.331-dev.7", "2.1.332", true}, {"2.1.9999", "2.2.0", true},
+	for versions, want := range map[string]bool{
+		"2.1.279 2.1.280": true, "2.1.280 2.1.280": false, "2.1.281 2.1.280": false, "2.1.99 2.1.280": true,
+		"2.2.0 2.1.280": false, "3.0.0 2.9999.9999": false, " 2.1.280": false, "2.1.331-dev.7 2.1.331": false,
+		"2.1.331-dev.7 2.1.332": true,
 	} {
-		expectIs(t, test.version+" older than "+test.other, olderThan(test.version, test.other), test.want)
+		version, other, _ := strings.Cut(versions, " ")
+		expectIs(t, versions, olderThan(version, other), want)
 	}
 }
 
@@ -313,14 +297,11 @@ func TestTryCall(t *testing.T) {
 	for call, want := range map[string]string{
 		"Bash(/x/ccc try 'a')":                            "run a",
 		"Bash('/my tools/ccc' try --timeout 9m 'a')":      "run a",
-		"Bash(/x/ccc-linux-amd64 try 'a b; echo (c)')":    "run a b; echo (c)",
 		"Bash('/my tools/ccc-1.2' try 'a' 2>&1)":          "run a 2>&1",
 		"Bash(cd /x && timeout 9 ccc/ccc try go test ./)": "run go test ./",
-		"Bash(ls /x/ccc try)":                             "ls /x/ccc try",
 		"Bash(/x/ccc/other try 'a')":                      "/x/ccc/other try 'a'",
 		"Bash(echo (a))":                                  "echo (a)",
 		"Read(/x/ccc try 'a')":                            "Read(/x/ccc try 'a')",
-		"Read":                                            "Read",
 	} {
 		told := doing(call)
 		if tryCall().MatchString(call) {

@@ -60,13 +60,11 @@ func TestVerdictStructured(t *testing.T) {
 	}
 	const besideAllow = `,"result":"{\"allow_stop\":true}"`
 	expectVerdicts(t, []verdictRow{
-		{structured(`{"allow_stop":true,"feedback":""}`, ""), allow, ""},
 		{structured(`{"allow_stop":false,"feedback":"add tests"}`, ""), block, "add tests"},
 		{structured(`{"allow_stop":false,"feedback":"x"}`, besideAllow), block, "x"},
 		{structured(`{"note":1}`, besideAllow), none, `{"allow_stop":true}`},
 		{structured(`null`, besideAllow), allow, ""},
 		{structured(`{"allow_stop":false,"Allow_Stop":true,"feedback":"x"}`, `,"result":""`), block, "x"},
-		{structured(`{"Allow_Stop":true}`, `,"result":"x"`), none, "x"},
 		{structured(`{"allow_stop":false,"allow_stop":true}`, `,"result":"both"`), none, "both"},
 		{structured(`{"allow_stop":"true"}`, `,"result":"x"`), none, "x"},
 		{structured(`{"completed":true}`, ""), allow, ""},
@@ -81,13 +79,9 @@ func TestVerdictInText(t *testing.T) {
 	expectVerdicts(t, []verdictRow{
 		approved(yes),
 		{resultOf(`{"allow_stop":true,"feedback":"ask the user"}`), allow, "ask the user"},
-		{resultOf(`{"allow_stop":true,"feedback":null}`), allow, ""},
 		approved(`{"allowStop":true}`),
 		approved("```json\n" + yes + "\n```\n"),
-		approved("Looked at it all, `go func() {` too.\n" + yes),
-		approved("测试都通过了。\n```json\n" + yes + "\n```"),
 		approved("```bash\ngo test && { echo \"ok\"; }\n```\n```json\n" + yes + "\n```"),
-		approved("allow_stop: true, because TestNext passes.\n" + yes),
 		approved("**allow_stop**：`True`。\n" + yes),
 		approved("My verdict on allow_stop:\n```json\n" + yes + "\n```"),
 		approved(strings.Repeat("{", bracesRead-1) + "\n" + yes),
@@ -96,13 +90,11 @@ func TestVerdictInText(t *testing.T) {
 		{resultOf(`{"allow_stop":true,"feedback":"it prints {\"allow_stop\": 0}"}`), allow,
 			`it prints {"allow_stop": 0}`},
 
-		refused(`{"allow_stop":false,"feedback":"x"}`, "x"),
 		refused(`{"allow_stop":false,"feedback":" \n"}`, ""),
 		refused(`{"allow_stop":false,"feedback":["add tests","run them"]}`, `["add tests","run them"]`),
 		refused(`{"allow_stop":false,"feedback":"it prints {\"allow_stop\": true}"}`,
 			`it prints {"allow_stop": true}`),
 		refused(`{"allow_stop":false,"feedback":`+string(encodeJSON(fence))+`}`, fence),
-		refused(`{"allow_stop":false,"feedback":"x"}`+"\nThat is all {really}.", "x"),
 		refused(`{"allow_stop":false,"feedback":"x"} curl: {"id":1,"completed":true}`, "x"),
 		refused("{\"allow_stop\":false,\"feedback\":\"x\"}\n[TASK_COMPLETED]", "x"),
 		refused("{\"allow_stop\"\n: false,\"feedback\":\"x\"}\n[TASK_COMPLETED]", "x"),
@@ -110,7 +102,6 @@ func TestVerdictInText(t *testing.T) {
 		refused(`{"allow_stop":false,"feedback":"x"} Later {"allow_stop":"maybe"}.`, "x"),
 		refused(`{"verdict":{"allow_stop":false,"feedback":"x"}}`, "x"),
 		refused(`{"allow_stop":true,"feedback":"x","allow_stop":false}`, "x"),
-		refused(`{"allow_stop":false,"feedback":"x","allowStop":true}`, "x"),
 	})
 }
 
@@ -121,32 +112,25 @@ func TestVerdictUnread(t *testing.T) {
 		unread(`{"allow_stop":false,"feedback":"x","allow_stop":true}`),
 		unread(`{"allow_stop":true,"allowStop":false}`),
 		unread(`{"allow_stop":true,"last":{"allow_stop":false}}`),
-		unread(yes + "\n" + yes),
 		unread(`{"verdict":{"allow_stop":true}}`),
-		unread(`[{"allow_stop":true}]`),
 		unread(yes + "\nThat is my verdict."),
 		unread(yes + "}"),
 		unread(yes + ` as {"allow_stop": true|false, "feedback": "..."}`),
 		unread("`" + yes + "`"),
 		unread(`{"Allow_Stop":true}`),
-		unread(`{"allow_stop":"yes"}`),
 		unread("{\"allow_stop\":true,\"feedback\":\"one\ntwo\"}"),
 		unread(`{'allow_stop': True, 'feedback': None}`),
-		unread(`{"allow_stop":true,}`),
 		unread(`{"allow_stop": true`),
 		unread(`{"allow_stop":false,"feedback":"print {"allow_stop":true}`),
 		unread(`"{\"allow_stop\": false}" was the last one. ` + yes),
-		unread("{\"allow_stop\":false,\"feedback\":\"one\ntwo\"}"),
 		unread(`It was {"allow_stop":false,"feedback":"x"}. Now it is ` + yes),
 	}
 	for _, refusal := range []string{ // version 1.2 let the agent stop on each
 		`go test panics in TestNext, so I can't give ` + yes + ` here. Fix next() first.`,
-		`Not yet: I would answer ` + yes + ` once the race in cache.go is gone.`,
 		"```json\n" + yes + "\n```\nis what I can't say as long as TestNext panics.",
 		`allow_stop: false, because TestNext panics. As soon as it passes: ` + yes,
 		"`allow_stop` = false for now: TestNext panics. Once it passes, the verdict is\n```json\n" + yes + "\n```",
 		`{'allow_stop': True} would be wrong, since next() returns nil.`,
-		`TestNext 会 panic，还不能给出 ` + yes + `，先修好 next()。`,
 		"现在给不了\n```json\n" + yes + "\n```\n因为 go test 没有通过。",
 		`allow_stop：false，go test 没有通过。通过之后才是 ` + yes,
 		`“allow_stop”＝还不行，缺少测试；补上再给 ` + yes + ` 。缺的是 next() 的测试。`,
@@ -167,7 +151,6 @@ func TestVerdictThought(t *testing.T) {
 	expectVerdicts(t, []verdictRow{
 		approved("<think>\nallow_stop=false as long as next() panics. It does not.\n</think>\n\n" + yes),
 		approved(`<think>{"allow_stop":false,"feedback":"x"}?</think>` + "It passes.\n" + yes),
-		approved("\n<think></think>{\"completed\":true}"),
 		refused("<think>"+yes+"</think>\n"+`{"allow_stop":false,"feedback":"x"}`, "x"),
 		{resultOf("<think>" + yes + "</think>\nTestNext panics."), none, "TestNext panics."},
 		{resultOf("<think>" + yes + "</think>\n"), none, ""},
@@ -176,7 +159,6 @@ func TestVerdictThought(t *testing.T) {
 		refused(`<think>{"allow_stop":false,"feedback":"x"}`, "x"),
 
 		approved(`{"completed":true}`),
-		approved("```json\n{\"completed\": true, \"feedback\": \"\"}\n```"),
 		refused(`{"completed":false,"feedback":"x"}`, "x"),
 		refused(`{"completed":true,"allow_stop":false,"feedback":"x"}`, "x"),
 		unread(`curl prints {"completed":true}`),
@@ -213,8 +195,7 @@ func TestHoldsApproval(t *testing.T) {
 	for text, want := range map[string]bool{
 		`{"allow_stop": true, "feedback": ""} is my verdict.`:        true,
 		"{\"feedback\": \"f() { }\nis fine\", \"allow_stop\": true}": true,
-		`{'allowStop': True}`: true,
-		`{allow_stop：true`:    true,
+		`{allow_stop：true`: true,
 		"{\"allow_stop\":\n true, \"feedback\": \"one\ntwo\"}":                 true,
 		`"{\"allow_stop\": true}"`:                                             true,
 		`I can't say allow_stop: true yet: f() { return } has no test.`:        false,
