@@ -1,15 +1,12 @@
 package main
 
-// Judgement cases: short conversations with the verdict that the default prompt must lead to. The form of the
-// cases and the request that is made of them are tested always; the verdicts only with a real model, for
-// whoever has one:
+// Judgement cases: short conversations with the verdict that the default prompt must lead to. Their form and
+// the requests made of them are tested always, the verdicts only with a real model, which costs money:
 //
 //	CCC_JUDGE_CLAUDE=claude go test -timeout 3h -v -run TestJudgements .
 //
-// runs every case through that claude, as the user is logged in there, and prints a table.
-// CCC_JUDGE_PROMPT=en beside it judges with the English prompt; zh, the Chinese one, is the default. Most
-// cases are pairs: two versions of a story that differ in one fact and in the verdict, in the language of the
-// prompt. The others have one language each.
+// CCC_JUDGE_PROMPT=en beside it judges with the English prompt; zh is the default. Most cases are pairs: two
+// versions of a story that differ in one fact and in the verdict.
 
 import (
 	"bytes"
@@ -34,25 +31,25 @@ import (
 // Its file may hold, in the place of any value, one for each language ({"zh": ..., "en": ...}) or for each
 // version ({"allow": ..., "block": ...}): a file with versions is two cases.
 type judgementCase struct {
-	Name            string            `json:"name"`
-	Event           string            `json:"event"` // Stop or PreToolUse
-	Prompts         []string          `json:"prompts"`
-	Remarks         map[int]string    `json:"remarks"` // by the number of the prompt: interrupted or beside
-	Plan            bool              `json:"plan"`    // the agent is in plan mode
-	Conversation    []judgementTurn   `json:"conversation"`
-	Before          map[string]string `json:"before"`   // what the change began with; without it no change is told
-	Dirty           map[string]string `json:"dirty"`    // what the user had changed of it and not committed
-	Files           map[string]string `json:"files"`    // their state at the time of the review
-	Commit          bool              `json:"commit"`   // the agent has committed them
-	Question        json.RawMessage   `json:"question"` // tool_input of AskUserQuestion
+	Name            string
+	Event           string // Stop or PreToolUse
+	Prompts         []string
+	Remarks         map[int]string // by the number of the prompt: interrupted or beside
+	Plan            bool           // the agent is in plan mode
+	Conversation    []judgementTurn
+	Before          map[string]string // what the change began with; without it no change is told
+	Dirty           map[string]string // what the user had changed of it and not committed
+	Files           map[string]string // their state at the time of the review
+	Commit          bool              // the agent has committed them
+	Question        json.RawMessage   // tool_input of AskUserQuestion
 	BackgroundTasks []json.RawMessage `json:"background_tasks"`
 	Crons           []json.RawMessage `json:"session_crons"` // scheduled wake-ups
-	Copy            bool              `json:"copy"`          // the files are whole: commands can be run, in a copy
-	Iteration       int               `json:"iteration"`
-	LastFeedback    string            `json:"last_feedback"`
-	AllowStop       *bool             `json:"allow_stop"` // the expected verdict
-	Never           []string          `json:"never"`      // what no feedback may hold
-	Why             string            `json:"why"`
+	Copy            bool              // the files are whole: commands can be run, in a copy
+	Iteration       int
+	LastFeedback    string   `json:"last_feedback"`
+	AllowStop       *bool    `json:"allow_stop"` // the expected verdict
+	Never           []string // what no feedback may hold
+	Why             string
 
 	inLanguages, inVersions bool // its file has values for each
 }
@@ -89,20 +86,15 @@ func choose(value any, names ...string) (chosen any, isChoice bool) {
 }
 
 // judgementTurn is a message (role, text) or a tool call (tool, input, output).
-type judgementTurn struct {
-	Role   string `json:"role,omitempty"`
-	Text   string `json:"text,omitempty"`
-	Tool   string `json:"tool,omitempty"`
-	Input  string `json:"input,omitempty"`
-	Output string `json:"output,omitempty"`
-}
+type judgementTurn struct{ Role, Text, Tool, Input, Output string }
 
 // judgeWords is a language and its words around the conversation.
 type judgeWords struct{ in, begin, tool, result, end string }
 
 var judgeLanguages = map[string]judgeWords{
 	"zh": {chinese, "以下是 Agent 与用户的对话：", "工具", "结果", "对话到此为止。"},
-	"en": {english, "This is the conversation of the agent and the user:", "tool", "result", "The conversation ends here."},
+	"en": {english, "This is the conversation of the agent and the user:", "tool", "result",
+		"The conversation ends here."},
 }
 
 // readJudgements returns the cases of a language by name.
@@ -140,16 +132,6 @@ func readJudgements(t *testing.T, language string) map[string]judgementCase {
 	return cases
 }
 
-// judgementGit runs git in dir and fails the test where git does.
-func judgementGit(t *testing.T, dir string, args ...string) {
-	t.Helper()
-	needGit(t)
-	cmd := exec.Command("git", append([]string{"-C", dir, "-c", "user.name=x", "-c", "user.email=x@x"}, args...)...)
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatal(err, string(out))
-	}
-}
-
 // prepare puts the files of the case into dir, as the agent left them, and returns the change that the
 // request shows.
 func (c judgementCase) prepare(t *testing.T, dir string) (change judgedChange) {
@@ -165,16 +147,15 @@ func (c judgementCase) prepare(t *testing.T, dir string) (change judgedChange) {
 		return change
 	}
 	put(c.Before)
-	put(map[string]string{".git/HEAD": "ref: refs/heads/main", ".git/refs/heads/.x": "", ".git/objects/.x": ""}) // as git init does
-	judgementGit(t, dir, "add", ".")
-	judgementGit(t, dir, "commit", "-qm", "before")
+	needGit(t)
+	commitBefore(t, dir)
 	put(c.Dirty)
 	state := stateDir(t.TempDir())
 	p, session := state.place(dir, dir, os.Environ()), state.session("x")
 	check(t, p.beginAtPrompt(session, ""))
 	put(c.Files)
 	if c.Commit {
-		judgementGit(t, dir, "commit", "-qam", "after")
+		commitBefore(t, dir)
 	}
 	return p.takeChange(context.Background(), session, "", occasionNamed(eventStop))
 }
@@ -182,14 +163,15 @@ func (c judgementCase) prepare(t *testing.T, dir string) (change judgedChange) {
 // judgementRemark returns a remark of a request that a case may name, "" for any other name.
 func judgementRemark(name string) string {
 	const at = "10:20"
-	return map[string]string{"interrupted": say(remarkInterrupted), "beside": say(remarkWithEsc), "approved": say(remarkPassed, at),
-		"let_go": say(remarkLetGo, at), "limit": say(remarkUnapproved)}[name]
+	return map[string]string{"interrupted": say(remarkInterrupted), "beside": say(remarkWithEsc),
+		"approved": say(remarkPassed, at), "let_go": say(remarkLetGo, at), "limit": say(remarkUnapproved)}[name]
 }
 
 // isOfWords reports whether the case is a turn of words alone, in which nothing is run.
 func (c judgementCase) isOfWords(change judgedChange) bool {
 	isCall := func(turn judgementTurn) bool { return turn.Tool != "" }
-	return c.Before != nil && c.Question == nil && len(change.paths) == 0 && !slices.ContainsFunc(c.Conversation, isCall)
+	isSame := c.Before != nil && len(change.paths) == 0
+	return isSame && c.Question == nil && !slices.ContainsFunc(c.Conversation, isCall)
 }
 
 // request is what the reviewer is asked in dir: the conversation as text, since there is no session to fork,
@@ -199,7 +181,8 @@ func (c judgementCase) request(words judgeWords, dir string, change judgedChange
 	b.WriteString(words.begin + "\n")
 	for _, turn := range c.Conversation {
 		if turn.Tool != "" {
-			fmt.Fprintf(&b, "\n[%s %s]\n%s\n[%s]\n%s\n", words.tool, turn.Tool, turn.Input, words.result, turn.Output)
+			fmt.Fprintf(&b, "\n[%s %s]\n%s\n", words.tool, turn.Tool, turn.Input)
+			fmt.Fprintf(&b, "[%s]\n%s\n", words.result, turn.Output)
 		} else {
 			fmt.Fprintf(&b, "\n[%s]\n%s\n", turn.Role, turn.Text)
 		}
@@ -243,22 +226,27 @@ func (c judgementCase) request(words judgeWords, dir string, change judgedChange
 }
 
 // judge has claude judge the case, in a directory with the files of the case.
-func (c judgementCase) judge(t *testing.T, claude string, env []string, words judgeWords) (decided verdict, feedback string, err error) {
+func (c judgementCase) judge(t *testing.T, claude string, env []string, w judgeWords) (v verdict, said string,
+	err error) {
 	t.Helper()
 	dir := t.TempDir()
-	changes := c.prepare(t, dir)
 	stream := quietStream(io.Discard, func(err error) { t.Log(err) })
 	complaints := &tail{limit: 2000}
-	args := []string{"--print", "--verbose", "--output-format", "stream-json", "--json-schema", verdictSchema(),
-		"--system-prompt", defaultPrompt.in(words.in), "--permission-mode", "dontAsk", "--settings"}
+	try := ""
 	if c.Copy {
-		args = append(args, reviewerSettings(nil, tryCommand(), nil, false), "--allowedTools", "Bash("+tryCommand()+":*)")
-	} else {
-		args = append(args, reviewerSettings(nil, "", nil, false))
+		try = tryCommand()
 	}
-	cmd := exec.Command(claude, args...)
-	env = append(slices.Clone(env), testMainVariable+"=1") // the program of the test is ccc
-	cmd.Dir, cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr = dir, env, strings.NewReader(c.request(words, dir, changes)), stream, complaints
+	cmd := exec.Command(claude, "--print", "--verbose", "--output-format", "stream-json", "--json-schema",
+		verdictSchema(), "--system-prompt", defaultPrompt.in(w.in), "--permission-mode", "dontAsk",
+		"--settings", reviewerSettings(nil, try, nil, false))
+	if c.Copy {
+		cmd.Args = append(cmd.Args, "--allowedTools", "Bash("+try+":*)")
+	}
+	cmd.Dir = dir
+	cmd.Env = append(slices.Clone(env), testMainVariable+"=1") // the program of the test is ccc
+	cmd.Stdin = strings.NewReader(c.request(w, dir, c.prepare(t, dir)))
+	cmd.Stdout = stream
+	cmd.Stderr = complaints
 	err = cmd.Run()
 	stream.close()
 	if stream.result == nil {
@@ -281,7 +269,6 @@ func judgeAll(t *testing.T, claude string, env []string, words judgeWords) (righ
 		if err != nil {
 			got, feedback = verdictFailed, err.Error()
 		}
-		all++
 		repeats := func(secret string) bool { return strings.Contains(feedback, secret) }
 		if slices.ContainsFunc(c.Never, repeats) {
 			got, feedback = verdictFailed, "it repeats what it must not"
@@ -289,12 +276,12 @@ func judgeAll(t *testing.T, claude string, env []string, words judgeWords) (righ
 		if got == word[*c.AllowStop] {
 			right++
 		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%.80s\n", c.Name, word[*c.AllowStop], got, strings.Join(strings.Fields(feedback), " "))
+		fmt.Fprintf(table, "%s\t%s\t%s\t%.80s\n", c.Name, word[*c.AllowStop], got, oneLine(feedback))
 	}
-	fmt.Fprintf(table, "%d of %d as expected\n", right, all)
+	fmt.Fprintf(table, "%d of %d as expected\n", right, len(cases))
 	table.Flush()
 	t.Log("\n" + text.String())
-	return right, all
+	return right, len(cases)
 }
 
 func TestJudgements(t *testing.T) {
@@ -313,103 +300,99 @@ func TestJudgements(t *testing.T) {
 }
 
 // The cases reach a real claude and its verdicts come back; the model is a script that always allows, so just
-// the cases to allow come out right. How a prompt gets there does not depend on its language.
+// the cases to allow come out right.
 func TestRealClientJudgements(t *testing.T) {
 	beside(t)
 	forNewest(t, script{}, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
 		words := judgeLanguages["zh"]
 		right, all := judgeAll(t, client.path, box.vars, words)
-		if right*2 != all {
-			t.Errorf("%d of %d, want half", right, all)
-		}
+		expectIs(t, "those that came out right, twice", right*2, all)
+		title, _, _ := strings.Cut(sectionReview.zh, "\n")
 		for _, r := range api.requests("review") {
-			title, _, _ := strings.Cut(sectionReview.zh, "\n")
-			asked := strings.Contains(r.last("user"), words.end) && strings.Contains(r.last("user"), "\n"+title+"\n")
-			if !strings.Contains(r.System, strings.TrimSpace(defaultPrompt.zh)) || !asked {
-				t.Errorf("the model was asked %.200q", r.last("user"))
-			}
+			expectIn(t, "the prompt", r.System, strings.TrimSpace(defaultPrompt.zh))
+			expectIn(t, "the request", r.last("user"), words.end, "\n"+title+"\n")
 		}
 	})
 }
 
+// Each case has what its form asks for. Half of them are to be allowed, and there are some of each kind with
+// each verdict.
 func TestJudgementCases(t *testing.T) {
 	for language, w := range judgeLanguages {
-		t.Run(language, func(t *testing.T) {
-			speakIn(t, w.in)
-			checkJudgements(t, w)
-		})
+		speakIn(t, w.in)
+		pairs, kinds := 0, map[string]int{}
+		cases := readJudgements(t, w.in)
+		for name, c := range cases {
+			if c.AllowStop == nil {
+				t.Fatalf("%s: allow_stop is missing", name)
+			}
+			allows := *c.AllowStop
+			c.expectForm(t, w)
+			if c.inVersions {
+				pairs++
+			}
+			kinds[fmt.Sprint("allowed ", allows)]++
+			for kind, is := range map[string]bool{"wake-up": c.Crons != nil, "lost": c.Dirty != nil, "plan": c.Plan,
+				"question": c.Question != nil, "later": c.Iteration > 1} {
+				if is {
+					kinds[fmt.Sprint(kind, " ", allows)]++
+				}
+			}
+			for _, remark := range c.Remarks {
+				kinds[fmt.Sprint(remark, " ", allows)]++
+			}
+		}
+		more := kinds["allowed true"] - kinds["allowed false"]
+		expectIs(t, fmt.Sprintf("%s: half and half, and ten pairs: %v", language, kinds),
+			pairs >= 20 && max(more, -more) <= 2, true)
+		for kind := range strings.FieldsSeq("question later plan interrupted beside wake-up lost") {
+			if kinds[kind+" true"] == 0 || kinds[kind+" false"] == 0 {
+				t.Errorf("no case is %s, with each verdict: %v", kind, kinds)
+			}
+		}
 	}
 }
 
-func checkJudgements(t *testing.T, w judgeWords) {
-	nameForm := regexp.MustCompile(`^[a-z]+(_[a-z]+)+$`)
-	allowed, pairs, kinds := 0, 0, map[string]int{}
-	cases := readJudgements(t, w.in)
-	for _, name := range slices.Sorted(maps.Keys(cases)) {
-		c := cases[name]
-		said := map[string]bool{}
-		for i, turn := range c.Conversation {
-			message := (turn.Role == "user" || turn.Role == "assistant") && turn.Text != "" && turn.Tool+turn.Input+turn.Output == ""
-			call := turn.Tool != "" && turn.Input != "" && turn.Text+turn.Role == ""
-			if !message && !call {
-				t.Errorf("%s: turn %d is neither a message nor a tool call", name, i+1)
-			}
-			if turn.Role == "user" {
-				said[turn.Text] = true
-			}
+// expectForm wants the case to have all that its form asks for.
+func (c judgementCase) expectForm(t *testing.T, w judgeWords) {
+	said := map[string]bool{}
+	for i, turn := range c.Conversation {
+		isWords := turn.Role == "user" || turn.Role == "assistant"
+		isMessage := isWords && turn.Text != "" && turn.Tool+turn.Input+turn.Output == ""
+		isCall := turn.Tool != "" && turn.Input != "" && turn.Text+turn.Role == ""
+		if !isMessage && !isCall {
+			t.Errorf("%s: turn %d is neither a message nor a tool call", c.Name, i+1)
 		}
-		unsaid, odd := false, false // a prompt, a remark
-		for i, prompt := range c.Prompts {
-			unsaid = unsaid || !said[prompt] && c.Remarks[i+1] != "beside"
-		}
-		for number, remark := range c.Remarks {
-			odd = odd || number < 1 || number > len(c.Prompts) || judgementRemark(remark) == ""
-		}
-		for fault, found := range map[string]bool{
-			"the name is not category_point":                !nameForm.MatchString(c.Name),
-			"allow_stop is missing":                         c.AllowStop == nil,
-			"why, prompts and conversation are required":    strings.TrimSpace(c.Why) == "" || len(c.Prompts) == 0 || len(c.Conversation) == 0,
-			"it is no Stop, nor PreToolUse with a question": (c.Event == "PreToolUse") != (c.Question != nil) || c.Event != "Stop" && c.Event != "PreToolUse",
-			"a version in one language":                     c.inVersions && !c.inLanguages,
-			"a remark that is none, or of no prompt":        odd,
-			"iteration and last_feedback don't go together": c.Iteration < 1 || (c.Iteration == 1) != (c.LastFeedback == ""),
-			"a recorded prompt is not in the conversation":  unsaid,
-			"the last feedback is not in the conversation":  c.LastFeedback != "" && !said["Stop hook feedback:\n"+c.LastFeedback],
-			"its version is not its verdict":                c.inVersions && c.AllowStop != nil && *c.AllowStop != strings.HasSuffix(name, string("_"+verdictAllow)),
-			"Chinese in an English one":                     w.in == english && c.inVersions && chineseIn(fmt.Sprint(c)) != "",
-			"a question needs a text and two options":       c.Question != nil && (!strings.Contains(string(c.Question), `"question"`) || strings.Count(string(c.Question), `"label"`) < 2),
-		} {
-			if found {
-				t.Errorf("%s: %s", name, fault)
-			}
-		}
-		if c.AllowStop == nil {
-			continue
-		}
-		if *c.AllowStop {
-			allowed++
-		}
-		if c.inVersions {
-			pairs++
-		}
-		kinds[fmt.Sprint("background ", len(c.BackgroundTasks) > 0)]++
-		kinds[fmt.Sprint("wake-up ", len(c.Crons) > 0, *c.AllowStop)]++
-		kinds[fmt.Sprint("lost ", len(c.Dirty) > 0, *c.AllowStop)]++
-		kinds[fmt.Sprint("question ", c.Question != nil, *c.AllowStop)]++
-		kinds[fmt.Sprint("later ", c.Iteration > 1, *c.AllowStop)]++
-		kinds[fmt.Sprint("plan ", c.Plan, *c.AllowStop)]++
-		for _, remark := range c.Remarks {
-			kinds[fmt.Sprint(remark, " ", *c.AllowStop)]++
-		}
+		said[turn.Text] = said[turn.Text] || turn.Role == "user"
 	}
-	if refused := len(cases) - allowed; pairs < 20 || allowed-refused > 2 || refused-allowed > 2 {
-		t.Errorf("%d of %d cases allow, %d are of pairs: want half and half, and ten pairs", allowed, len(cases), pairs)
+	hasUnsaid, hasOdd := false, false // a prompt, a remark
+	for i, prompt := range c.Prompts {
+		hasUnsaid = hasUnsaid || !said[prompt] && c.Remarks[i+1] != "beside"
 	}
-	for _, kind := range []string{"background true", "question true true", "question true false", "later true true", "later true false",
-		"plan true true", "plan true false", "interrupted true", "interrupted false", "beside true", "beside false",
-		"wake-up true true", "wake-up true false", "lost true true", "lost true false"} {
-		if kinds[kind] == 0 {
-			t.Errorf("no case is %s: want each kind with each verdict: %v", kind, kinds)
+	for number, remark := range c.Remarks {
+		hasOdd = hasOdd || number < 1 || number > len(c.Prompts) || judgementRemark(remark) == ""
+	}
+	question := string(c.Question)
+	hasOptions := strings.Contains(question, `"question"`) && strings.Count(question, `"label"`) >= 2
+	isEvent := c.Event == "Stop" && question == "" || c.Event == "PreToolUse" && hasOptions
+	isLater := c.LastFeedback != ""
+	isNamed := regexp.MustCompile(`^[a-z]+(_[a-z]+)+$`).MatchString(c.Name)
+	hasChinese := chineseIn(fmt.Sprint(c)) != ""
+	isOfVerdict := *c.AllowStop == strings.HasSuffix(c.Name, string("_"+verdictAllow))
+	for fault, isFound := range map[string]bool{
+		"the name is not category_point":                !isNamed,
+		"why, prompts and conversation are required":    c.Why == "" || c.Prompts == nil || c.Conversation == nil,
+		"no Stop, nor a question with two options":      !isEvent,
+		"a version in one language":                     c.inVersions && !c.inLanguages,
+		"a remark that is none, or of no prompt":        hasOdd,
+		"iteration and last_feedback don't go together": c.Iteration < 1 || (c.Iteration > 1) != isLater,
+		"a recorded prompt is not in the conversation":  hasUnsaid,
+		"the last feedback is not in the conversation":  isLater && !said["Stop hook feedback:\n"+c.LastFeedback],
+		"its version is not its verdict":                c.inVersions && !isOfVerdict,
+		"Chinese in an English one":                     c.inVersions && w.in == english && hasChinese,
+	} {
+		if isFound {
+			t.Errorf("%s: %s", c.Name, fault)
 		}
 	}
 }
@@ -463,9 +446,11 @@ func (c judgementCase) expectRequest(t *testing.T, w judgeWords) {
 		expectIn(t, "the request", request, string(encodeJSON(wakes)))
 	}
 	ofWords := c.isOfWords(change)
-	if strings.Contains(request, say(sectionPlan)) != c.Plan || strings.Contains(request, tryExample(tryCommand())) != (c.Copy && !ofWords) ||
-		strings.Contains(request, noNamespaces) == (c.Copy || ofWords) || strings.Contains(request, say(sectionWordsOnly)) != ofWords || strings.Contains(request, "%!") {
-		t.Errorf("the request is %s", request)
+	for text, want := range map[string]bool{
+		say(sectionPlan): c.Plan, tryExample(tryCommand()): c.Copy && !ofWords, noNamespaces: !c.Copy && !ofWords,
+		say(sectionWordsOnly): ofWords, "%!": false,
+	} {
+		expectIs(t, "the request has "+text+": "+request, strings.Contains(request, text), want)
 	}
 }
 

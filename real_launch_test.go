@@ -475,7 +475,10 @@ func TestRealClientOwnKey(t *testing.T) {
 	const header = `{"env":{"ANTHROPIC_CUSTOM_HEADERS":"X-Mine: ` + ownKey + `"}}`
 	const token = `{"env":{"ANTHROPIC_AUTH_TOKEN":"` + ownKey + `"}}`
 	forClients(t, script{}, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
-		a, b := box.twoAPIs(t, `"provider":"b"`, script{})
+		a := newScriptedAPI(t, script{})
+		provider := fmt.Sprintf(`{"env":{"ANTHROPIC_BASE_URL":%q,"ANTHROPIC_AUTH_TOKEN":"t"}}`, a.URL)
+		box.write(".claude/ccc.json", 0o600,
+			`{"supervisor":{"provider":"b"},"providers":{"a":`+provider+`,"b":`+provider+`}}`)
 		before := box.read(account)
 		console := `{"primaryApiKey":"` + ownKey + `",` + strings.TrimSpace(before)[1:]
 		for _, test := range []struct{ file, text, key string }{
@@ -499,11 +502,10 @@ func TestRealClientOwnKey(t *testing.T) {
 				expectEnd(t, fmt.Sprint(args), got, 1, "", path+": "+test.key)
 				expectNotIn(t, "the refusal", got.stderr, ownKey)
 			}
-			refused := len(a.requests("")) + len(b.requests("")) + len(api.requests(""))
-			expectIs(t, "requests after a refusal", refused, asked)
+			expectIs(t, "requests after a refusal", len(a.requests(""))+len(api.requests("")), asked)
 			vars := box.vars
 			box.vars = append(vars[:len(vars):len(vars)], "ANTHROPIC_BASE_URL="+a.URL,
-				"ANTHROPIC_AUTH_TOKEN=token-of-a", "ANTHROPIC_API_KEY=")
+				"ANTHROPIC_AUTH_TOKEN=t", "ANTHROPIC_API_KEY=")
 			// Beside other load the client may ask before the project's helper has answered.
 			for n := 0; n < 5 && !sent(a.requests("")[asked:]); n++ {
 				box.run(3*time.Minute, "", "claude", "-p", "x")
@@ -621,53 +623,6 @@ func TestRealClientAttribution(t *testing.T) {
 	}
 }
 
-// twoAPIs writes a ccc.json with the providers a and b, each an API of its own with its own token and model.
-func (box *sandbox) twoAPIs(t *testing.T, supervisor string, s script) (a, b *scriptedAPI) {
-	a, b = newScriptedAPI(t, s), newScriptedAPI(t, s)
-	provider := func(name, url string) string {
-		return fmt.Sprintf(`%q:{"env":{"ANTHROPIC_BASE_URL":%q,"ANTHROPIC_AUTH_TOKEN":"token-of-%s",`+
-			`"ANTHROPIC_MODEL":"model-of-%s"}}`, name, url, name, name)
-	}
-	providers := provider("a", a.URL) + "," + provider("b", b.URL)
-	box.write(".claude/ccc.json", 0o600, `{"supervisor":{`+supervisor+`},"providers":{`+providers+`}}`)
-	return a, b
-}
-
-func expectRequests(t *testing.T, requests []apiRequest, token, model string) {
-	t.Helper()
-	if len(requests) == 0 {
-		t.Errorf("no request with %s", token)
-	}
-	for _, r := range requests {
-		got := r.header("Authorization") + r.header("X-Api-Key") + " " + r.Model
-		expectIs(t, "token, key and model of a request", got, "Bearer "+token+" "+model)
-	}
-}
-
-// The session and its reviewer ask their providers, whatever the shell has; without one of its own the
-// reviewer asks the session's.
-func TestRealClientProviders(t *testing.T) {
-	forClients(t, script{}, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
-		box.vars = append(box.vars, "ANTHROPIC_AUTH_TOKEN=stale", "ANTHROPIC_MODEL=stale",
-			"ANTHROPIC_DEFAULT_HAIKU_MODEL=stale")
-		launch := func(provider string) {
-			t.Helper()
-			got := box.run(3*time.Minute, "", "ccc", provider, "--supervisor", "-p", "x")
-			expectEnd(t, "ccc "+provider, got, 0, "done\n", "enabled")
-		}
-		a, b := box.twoAPIs(t, `"provider":"b","model":"model-of-the-reviewer"`, script{})
-		launch("a")
-		expectRequests(t, a.requests("agent"), "token-of-a", "model-of-a")
-		expectRequests(t, b.requests("review"), "token-of-b", "model-of-the-reviewer")
-		expectIs(t, "what went elsewhere", len(a.requests("review"))+len(b.requests("agent")), 0)
-		_, b = box.twoAPIs(t, "", script{})
-		launch("b")
-		expectRequests(t, b.requests("agent"), "token-of-b", "model-of-b")
-		expectRequests(t, b.requests("review"), "token-of-b", "model-of-b")
-		expectIs(t, "what went elsewhere", len(api.requests("")), 0)
-	})
-}
-
 // Of two settings files that call ccc in other words, each runs: the stop is reviewed twice, and the launch
 // says so. What has the same words Claude Code runs once.
 func TestRealClientTwoEntries(t *testing.T) {
@@ -700,59 +655,36 @@ func TestRealClientBashRule(t *testing.T) {
 	}
 }
 
-// A review by hand asks the provider of --provider. Where none is on record, and the session has run with a
-// model that is none of Anthropic's, it asks nobody and says what to name; so does one for want of a login.
-func TestRealClientByHandProvider(t *testing.T) {
-	forClients(t, script{}, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
-		a, b := box.twoAPIs(t, "", script{})
-		reviewed := func(code int, args ...string) commandResult {
-			t.Helper()
-			got := box.run(3*time.Minute, "", append([]string{"ccc", "review"}, args...)...)
-			expectIs(t, fmt.Sprintf("the exit code of %+v", got), got.code, code)
-			return got
-		}
-		got := box.run(3*time.Minute, "", "ccc", "a", "-p", "x") // ccc does not record that session
-		expectIs(t, "the answer", got.stdout, "done\n")
-		asked := len(api.requests("")) + len(a.requests(""))
-		box.vars = append(box.vars, "ANTHROPIC_BASE_URL=", "ANTHROPIC_API_KEY=", "LANG=en_US.UTF-8")
-		expectIn(t, "with nothing on record", reviewed(4).stderr, "ccc review --provider NAME")
-		expectIs(t, "requests", len(api.requests(""))+len(a.requests(""))+len(b.requests("")), asked)
-		reviewed(0, "--provider", "b")
-		expectRequests(t, b.requests("review"), "token-of-b", "model-of-b")
-		got = reviewed(4, "--provider", noProvider)
-		expectIn(t, "without a login", got.stdout+got.stderr, "Not logged in", otherProvider.en)
-		refusal := replyError(401, "authentication_error", "no such token")
-		box.twoAPIs(t, "", script{reviewer: []apiReply{refusal}})
-		got = reviewed(4, "--provider", "b")
-		expectIn(t, "a key that is refused", got.stdout+got.stderr, "401", fmt.Sprintf(providersLogin.en, "b"))
-	})
-}
-
-// The provider that ccc help config and the guide show works as it stands: its token and model arrive, from
-// a subagent of another model, too, and Claude Code takes its window for the model's and does not assume
-// another (2.1.332).
+// The provider that ccc help config and the guide show works as it stands: its token and model arrive from
+// session, reviewer and a subagent of another model, whatever the shell has. Claude Code takes its window for
+// the model's and does not assume another (2.1.332).
 func TestRealClientExampleProvider(t *testing.T) {
-	forClients(t, script{}, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
-		kimi := box.answering(func(r apiRequest) apiReply {
-			for _, tool := range r.Tools {
-				if strings.HasSuffix(r.last("user"), "delegate it") && (tool == "Task" || tool == "Agent") {
-					return replyTool(tool,
-						`{"description":"x","prompt":"be it","subagent_type":"general-purpose","model":"haiku"}`)
-				}
+	forClients(t, script{}, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
+		kimi := newAnsweringAPI(t, "", func(r apiRequest) apiReply {
+			if r.Kind == "agent" && strings.HasSuffix(r.last("user"), "delegate it") {
+				tool := r.delegates("").tool
+				return replyTool(tool,
+					`{"description":"x","prompt":"be it","subagent_type":"general-purpose","model":"haiku"}`)
 			}
-			return replyText("the answer")
+			return usualReply(r)
 		})
-		example := strings.Replace(exampleProvider, "https://api.moonshot.cn/anthropic", kimi.URL, 1)
-		box.write(".claude/ccc.json", 0o600, example)
-		box.vars = append(box.vars, "KIMI_TOKEN=token-of-kimi")
-		got := box.run(3*time.Minute, "", "ccc", "kimi", "-p", "delegate it", "--output-format", "json")
-		expectIn(t, "the result", got.stdout, `"result":"the answer"`, `"contextWindow":262144`)
+		box.write(".claude/ccc.json", 0o600,
+			strings.Replace(exampleProvider, "https://api.moonshot.cn/anthropic", kimi.URL, 1))
+		box.vars = append(box.vars, "KIMI_TOKEN=token-of-kimi", "ANTHROPIC_AUTH_TOKEN=stale", "ANTHROPIC_MODEL=stale",
+			"ANTHROPIC_DEFAULT_HAIKU_MODEL=stale")
+		got := box.run(3*time.Minute, "", "ccc", "kimi", "--supervisor", "-p", "delegate it", "--output-format", "json")
+		expectIn(t, "the result", got.stdout, `"result":"done"`, `"contextWindow":262144`)
 		isDelegated := func(r apiRequest) bool { return strings.HasSuffix(r.last("user"), "be it") }
 		expectIs(t, "a subagent was asked", slices.ContainsFunc(kimi.requests(""), isDelegated), true)
 		tty := box.open("ccc", "kimi")
 		tty.prompt("hello")
-		tty.waitFor("the answer", time.Minute)
+		tty.waitFor("done", time.Minute)
 		expectNotIn(t, "the screen", tty.screen(), "context assumed to be", "isn't recognized")
-		expectRequests(t, kimi.requests(""), "token-of-kimi", "kimi-k2.5")
+		expectIs(t, "the reviews there, and what went elsewhere",
+			fmt.Sprint(len(kimi.requests("review")), len(api.requests(""))), "1 0")
+		for _, r := range kimi.requests("") {
+			got := r.header("Authorization") + r.header("X-Api-Key") + " " + r.Model
+			expectIs(t, "token, key and model of a request", got, "Bearer token-of-kimi kimi-k2.5")
+		}
 	})
 }

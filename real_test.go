@@ -134,14 +134,8 @@ func (box *sandbox) start(args ...string) *terminal {
 func (box *sandbox) open(command ...string) *terminal {
 	box.t.Helper()
 	tty := box.terminal(command...)
-	tty.takesKeys()
-	return tty
-}
-
-// takesKeys waits for an input line.
-func (tty *terminal) takesKeys() {
-	tty.box.t.Helper()
 	tty.waitUntil("an input line", 3*time.Minute, func(screen string) bool { return inputLine(screen) != "" })
+	return tty
 }
 
 // prints runs a supervised session with -p, and wants answer on stdout.

@@ -367,36 +367,6 @@ func TestRealClientUnknownModel(t *testing.T) {
 			expectNotIn(t, view, got.stdout+got.stderr, "$", "claude-code:")
 		}
 		expectNotIn(t, "the log", box.log(), "cost_usd", "claude-code:")
-	})
-}
-
-// What `ccc --supervisor PROMPT -p && ccc verdict` says where a review fails, which sends the agent
-// nowhere, or no stop is made, as where an API error ends the turn. The prompt, which comes first, names
-// the end.
-func TestRealClientVerdict(t *testing.T) {
-	const secret = "UNIQUE-ERROR-TEXT"
-	broken := replyError(401, "authentication_error", secret)
-	forClients(t, script{}, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
-		api := box.by(toAgent("end with none", broken), toReviewer("end with 401", broken),
-			toReviewer("end with 529", replyError(529, "overloaded_error", secret)),
-			toReviewer("end with malformed", replyTool("StructuredOutput", `{"verdict":"`+secret+`"}`)))
-		for _, test := range []struct {
-			end, verdict string
-			code         int
-			logged       string
-		}{
-			{"none", "none", 3, ""}, {"401", "failed", 1, secret}, {"529", "failed", 1, "API Error"},
-			{"malformed", "failed", 1, "error_max_structured_output_retries"},
-		} {
-			before, asked := len(box.log()), len(api.requests("agent"))
-			run := box.run(3*time.Minute, "", "ccc", "--supervisor", "it shall end with "+test.end+".", "-p")
-			expectEnd(t, test.end, box.run(10*time.Second, "", "ccc", "verdict"), test.code, test.verdict+"\n", "ccc")
-			expectIn(t, "the log", box.log()[before:], test.logged)
-			if test.verdict == "failed" {
-				expectIs(t, test.end+": the answer", run.stdout, "done\n")
-				expectIs(t, test.end+": the agent's requests", len(api.requests("agent"))-asked, 1)
-			}
-		}
 		// A hook by hand, of a session that the client does not know.
 		stop := ofSession("01234567-89ab-4cde-8f01-23456789abcd", box.event(eventStop, ""))
 		expectEnd(t, "no such session", box.hook(stop), 0, "", "No conversation found")
