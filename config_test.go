@@ -78,7 +78,7 @@ func TestConfigFaults(t *testing.T) {
 		expectIs(t, "the default", c.Supervisor.MaxIterations, 10)
 		told := fmt.Sprint(err)
 		expectIn(t, text, told, "ccc.json: line ")
-		expectSuffix(t, text, told, " (see ccc help config)")
+		expectIn(t, text, told, " (see ccc help config)")
 		expectNotIn(t, text, told, "SECRET", "8758758758", "\n")
 	}
 	// A key of 2.0 that nothing reads any more is an error that says so, wherever it stood.

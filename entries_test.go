@@ -194,13 +194,6 @@ func (box *sandbox) timelineOf(session string, lines ...any) {
 	}
 }
 
-// testTimeline is the timeline that the texts of testdata/show are made from.
-func testTimeline(t *testing.T) string {
-	text, err := os.ReadFile("testdata/show/timeline.jsonl")
-	check(t, err)
-	return string(text)
-}
-
 // running has a review of the session run until the end of the test.
 func running(t testing.TB, session sessionFiles, id string) {
 	t.Helper()

@@ -90,15 +90,6 @@ func TestFaultUnrecordedInSession(t *testing.T) {
 	}
 }
 
-func TestFaultConfigBrokenInSession(t *testing.T) {
-	box := newHookBox(t)
-	box.write(".claude/ccc.json", 0o600, "{")
-	expectEnd(t, "the stop", box.stop(""), 0, "", "ccc.json: line 1, column 1")
-	if got := box.timelineVerdicts(); len(got) != 1 || got[0] != verdictFailed {
-		t.Errorf("verdicts %q", got)
-	}
-}
-
 // Launches at once wait for each other: each writes a SUPERVISOR.md of its own, and settings of its own for
 // the hooks, and the record has all of these files.
 func TestFaultManyLaunches(t *testing.T) {
@@ -296,15 +287,6 @@ func TestFaultHostilePath(t *testing.T) {
 			t.Errorf("%q: %v", name, entries)
 		}
 	}
-}
-
-// A named pipe in the place of .git, which an agent can make, holds up neither a hook nor a launch.
-func TestFaultHostileGit(t *testing.T) {
-	box := newHookBox(t)
-	box.reviews(allows(""))
-	check(t, syscall.Mkfifo(filepath.Join(box.work, ".git"), 0o600))
-	expectEnd(t, "hook", box.stop(""), 0, "", finished.zh)
-	expectEnd(t, "launch", box.run(10*time.Second, "", "ccc", "-p", "hi"), 0, "Done.\n", "")
 }
 
 // Many stops in a row leave no process, no temporary file and no open file.

@@ -5,7 +5,6 @@ package main
 import (
 	"os"
 	"os/exec"
-	"path/filepath"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -70,14 +69,6 @@ func expectPrefix(t *testing.T, what, text, wanted string) {
 	}
 }
 
-// expectSuffix wants a text, what names it, to end so.
-func expectSuffix(t *testing.T, what, text, wanted string) {
-	t.Helper()
-	if !strings.HasSuffix(text, wanted) {
-		t.Errorf("%s: got %q, want it to end with %q", what, text, wanted)
-	}
-}
-
 // expectError wants an error, what names where it comes from, that says this.
 func expectError(t *testing.T, what string, err error, wanted string) {
 	t.Helper()
@@ -126,20 +117,6 @@ const madeUpUser = 54321
 
 // unspaced is a text without its white space.
 func unspaced(text string) string { return strings.Join(strings.Fields(text), "") }
-
-// golden compares got with a file of testdata/show.
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	path := filepath.Join("testdata/show", name)
-	if *update {
-		check(t, os.WriteFile(path, []byte(got), 0o644))
-	}
-	want, err := os.ReadFile(path)
-	check(t, err)
-	if got != string(want) {
-		t.Errorf("%s: got\n%s\nwant\n%s", name, got, want)
-	}
-}
 
 // needGit skips the test where git is not installed.
 func needGit(t *testing.T) {

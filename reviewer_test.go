@@ -263,7 +263,7 @@ func TestReviewersSettings(t *testing.T) {
 	whole := strings.Join(slices.Concat(call.flags()...), " ")
 	expectIn(t, "all", whole, ask+`]`, box+`,"excludedCommands":["/bin/ccc try:*"]}`,
 		`"deny":["Edit(//**/*)","Edit(//tree/**)","Edit(//project/**)","Edit(//other/**)"]`)
-	expectSuffix(t, "all", whole, " dontAsk --model m --add-dir /project /other "+
+	expectIn(t, "all", whole, " dontAsk --model m --add-dir /project /other "+
 		"--allowedTools Read mcp__x Bash(/bin/ccc try:*) --max-budget-usd 0.5")
 	call.shares = true
 	whole = strings.Join(slices.Concat(call.flags()...), " ")

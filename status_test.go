@@ -66,7 +66,7 @@ func TestShowGolden(t *testing.T) {
 		outside.work = "/usr" // where lines end is seen by a path that is the same everywhere
 		got := outside.run(10*time.Second, "", "env", fmt.Sprint("COLUMNS=", wide), "ccc", "status").stdout
 		golden(t, fmt.Sprintf("status-%d-%s.txt", wide, locale), got)
-		box.timelineOf(testSession, testTimeline(t))
+		box.timelineOf(testSession, readPage(t, "testdata/show/timeline.jsonl"))
 		got = box.ccc("log", testSession)
 		golden(t, fmt.Sprintf("log-%d-%s.txt", columns, locale), got)
 		expectWidth(t, got, columns)
@@ -137,7 +137,7 @@ func TestShowColours(t *testing.T) {
 	for vars, isWanted := range wanted {
 		box := newFakeBox(t)
 		box.vars = append(box.vars, strings.Fields(vars)...)
-		box.timelineOf(testSession, testTimeline(t))
+		box.timelineOf(testSession, readPage(t, "testdata/show/timeline.jsonl"))
 		status := onTerminal(t, box.command("ccc", "status"), 80)
 		log := onTerminal(t, box.command("ccc", "log", testSession), 80)
 		expectIs(t, vars+": colours in the log", strings.Contains(log, "\x1b[33m退回"), isWanted)
@@ -321,4 +321,14 @@ func TestStatusUnread(t *testing.T) {
 		got := box.run(20*time.Second, "", "sh", "-c", "ccc "+command+" >/dev/full")
 		expectEnd(t, command+" to a full device", got, 1, "", "no space left")
 	}
+}
+
+// golden compares got with a file of testdata/show.
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	path := "testdata/show/" + name
+	if *update {
+		check(t, os.WriteFile(path, []byte(got), 0o644))
+	}
+	expectIs(t, name, got, readPage(t, path))
 }

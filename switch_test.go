@@ -63,15 +63,11 @@ func TestSlashCommandIsTheirs(t *testing.T) {
 		path, text string
 		theirs     bool
 	}{
-		{"none", "", false},
 		{users, commandFile.zh, false},
 		{users, commandFile.en, false},
 		{users, "an older ccc's", false},
-		{users, "mine", true},
 		{users, "", true},
-		{projects, "mine", true},
 		{projects, commandFile.zh, false},
-		{"claude/skills/supervisor/SKILL.md", "", true},
 		{"project/.claude/skills/supervisor/SKILL.md", "", true},
 		{"claude/commands/other.md", "mine", false},
 		{"claude/skills/other/SKILL.md", "", false},
