@@ -29,7 +29,7 @@ type option struct{ name, value, brief string }
 // commands is the table, in the order of the overview.
 func commands() []subcommand {
 	return []subcommand{
-		{name: "demo", run: demo, group: "Start", brief: "watch a supervised session: no key needed"},
+		{name: "demo", run: demo, group: "Watch", brief: "watch a supervised session: no key needed"},
 		{name: "log", operands: "[SESSION]", run: inProject(showLog), group: "Watch",
 			brief: "tell the story of the newest session here",
 			flags: []option{
@@ -42,7 +42,7 @@ func commands() []subcommand {
 		{name: "review", operands: "[SESSION]", run: orCode(4, inProject(reviewNow)), group: "Evidence",
 			brief: "review a session now, supervised or not",
 			flags: []option{
-				{"--provider", "NAME", "let this provider of ccc.json do it"},
+				{"--provider", "NAME", "let this provider of ccc.json review"},
 				{"--json", "", "the verdict, for programs"}},
 			codes: []string{"0 approved", "1 not approved", "2 no such session",
 				"3 approved, but files changed meanwhile or git can't tell", "4 no review",
@@ -50,13 +50,13 @@ func commands() []subcommand {
 		{name: "verdict", run: orCode(2, inProject(showVerdict)), group: "Evidence",
 			brief: "print the last verdict, for scripts",
 			codes: []string{"0 allow (and nothing that counts has changed since)",
-				"1 block (sent back), failed (not reviewed), limit", "2 it can't be told (no word)",
+				"1 block (sent back), failed (not reviewed), limit", "2 it can't be told (stdout is empty)",
 				"3 none, reviewing, cancelled, changed (since it was approved)"}},
 		{name: trySubcommand, operands: "COMMAND [ARG...]", run: try, group: "Copies",
 			brief: "run a command in a throwaway copy",
 			flags: []option{{"--timeout", "DURATION", "end it after that time (5m)"}},
 			codes: []string{"124 at the timeout", "125 no copy can be made",
-				"126 or 127 the program can't be run, is not there", "else the command's"}},
+				"126 or 127 the program can't be run, or is not there", "else the command's own"}},
 		{name: "doctor", run: inProject(doctor), group: "Set up",
 			brief: "find what is missing, and how to fix it", codes: []string{"1 if there is a problem"}},
 		{name: "uninstall", run: uninstall, group: "Set up",
@@ -141,8 +141,8 @@ const (
 
 Start     ccc --supervisor "fix it"  start Claude Code, reviewed when it stops
           ccc kimi                   start it with a provider of ccc.json
-          ccc -- mcp list            start it with all that stands after --
-In it     /supervisor off            switch it: off, on, observe
+          ccc -- mcp list            start it with these arguments as they are
+In it     /supervisor off            switch supervision: off, on, observe
           Esc                        cancel the review that runs
 `
 	overviewEnds = `          ccc help config            list the keys of ccc.json, show a provider
@@ -170,7 +170,7 @@ CCC_SUPERVISOR=1, as --supervisor; NO_COLOR.
 // overview returns the help of ccc as a whole, which fits a terminal of 80 columns and 24 lines.
 func overview() string {
 	text := overviewBegins
-	group := "Start"
+	group := ""
 	for _, c := range commands() {
 		title := c.group
 		if title == "" {

@@ -70,7 +70,7 @@ func (c *configuration) keys() []configKey {
 			value: &s.Model, expected: text},
 		{path: "supervisor.provider", brief: "the reviewer's provider (the session's)",
 			value: &s.Provider, expected: text},
-		{path: "supervisor.allowed_tools", brief: `what it may use besides, ["Bash(go test:*)"] ([])`,
+		{path: "supervisor.allowed_tools", brief: `what else it may use, ["Bash(go test:*)"] ([])`,
 			value: &s.AllowedTools, expected: "an array of strings"},
 		{path: "supervisor.review", brief: `"work": words alone need no review ("always")`,
 			value: &s.Review, expected: `"always" or "work"`,
@@ -80,7 +80,7 @@ func (c *configuration) keys() []configKey {
 		{path: "language", brief: `"en" or "zh" (the locale's)`,
 			value: &c.Language, expected: `"en" or "zh"`,
 			isWrong: !slices.Contains(append(languages, ""), c.Language)},
-		{path: "providers.NAME.env", brief: `its variables; "${X}": as X, "": unset ({})`},
+		{path: "providers.NAME.env", brief: `variables; "${X}" is X's value, "" unsets ({})`},
 	}
 }
 
