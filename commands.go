@@ -215,8 +215,7 @@ func showHelp(c *invocation) error {
 	return nil
 }
 
-// inProject makes a run of a command about the project in the current directory. It finds ccc's directories,
-// reads ccc.json, and sets the language.
+// inProject makes a run of a command in a project: with ccc's directories, ccc.json and the language.
 func inProject(command func(*invocation, dirs) error) func(*invocation) error {
 	return func(c *invocation) error {
 		d, err := findDirs(c.env, "")

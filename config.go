@@ -1,7 +1,6 @@
 package main
 
-// ccc.json is the user's: ccc never writes it. An error in it names the file, the key and what is expected
-// there.
+// ccc.json is the user's: ccc never writes it. An error names the file, the key and what is expected there.
 
 import (
 	"cmp"
@@ -103,8 +102,7 @@ type invocation struct {
 
 func (c *invocation) has(flag string) bool { _, ok := c.flags[flag]; return ok }
 
-// loadConfig reads ccc.json. A missing file gives the defaults, and so does one with an error, which shows no
-// value.
+// loadConfig reads ccc.json. A missing file gives the defaults; so does an error, which shows no value.
 func loadConfig(d dirs) (*configuration, error) {
 	content, err := readUserFile(d.configFile())
 	if err != nil || content == nil {
@@ -201,8 +199,7 @@ func (c *configuration) use(env environ) {
 	secretEnvironment = func() []string { return slices.Concat(env, c.variables(env)) }
 }
 
-// englishOffer is how to have ccc in English, on a line of its own, "" if ccc.json or the locale names a
-// language.
+// englishOffer is a line on how to have ccc in English, "" if ccc.json or the locale names a language.
 func (c *configuration) englishOffer(d dirs) string {
 	if c.Language == "" && localeName() == noLocale {
 		return "For English: {\"language\": \"en\"} in " + d.configFile() + "\n"

@@ -16,8 +16,7 @@ import (
 	"syscall"
 )
 
-// demoFiles holds the stand-in and what it plays: the turns of the agent and the findings of the reviewer, in
-// the form that testdata/claude explains.
+// demoFiles holds the stand-in, and what agent and reviewer say, in the form that testdata/claude explains.
 //
 //go:embed testdata/claude testdata/demo
 var demoFiles embed.FS
@@ -109,8 +108,7 @@ func prepareDemo(dir, self string) error {
 		os.WriteFile(at("home/.claude/ccc.json"), fmt.Appendf(nil, `{"language":%q}`, lang), 0o600))
 }
 
-// playDemo runs the session in dir and shows it until it has ended. It returns after the last process of the
-// session.
+// playDemo runs the session in dir and shows it until its last process has ended.
 func playDemo(ctx context.Context, dir string, env environ, s *story) error {
 	stderr := &tail{limit: 2000}
 	cmd := exec.Command(filepath.Join(dir, "ccc"), "--supervisor", "-p", say(demoTask))
@@ -139,8 +137,7 @@ func playDemo(ctx context.Context, dir string, env environ, s *story) error {
 	return nil
 }
 
-// demoEnv returns env for the demo in dir, without variables by which a process could reach the user's own
-// places.
+// demoEnv returns env for the demo in dir, without what leads to the user's own places.
 func demoEnv(env []string, dir string) []string {
 	home := filepath.Join(dir, "home")
 	return setEnv(without(env, ofOthers), "HOME", home, "TMPDIR", dir, claudeDirVariable, filepath.Join(home, ".claude"),

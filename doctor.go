@@ -118,8 +118,7 @@ func (c *checkup) checkClaude() (string, error) {
 	return l.claude + ", version " + l.version, err
 }
 
-// checkHooks checks that settings.json is as a supervised launch leaves it. Else the next launch mends it,
-// which a session without one does not get.
+// checkHooks checks that settings.json is as a launch leaves it. A session without a launch does not mend it.
 func (c *checkup) checkHooks() (string, error) {
 	d := c.launch.dirs
 	path := d.settingsFile()

@@ -47,13 +47,11 @@ const (
 	skipVariable       = "CLAUDE_CODE_SKIP_PROMPT_HISTORY" // if true, Claude Code writes no transcript
 	// Claude Code (2.1.280, 2.1.332) ends a turn by force after this many blocked stops: see reviewLimit.
 	blockCapVariable = "CLAUDE_CODE_STOP_HOOK_BLOCK_CAP"
-	// Claude Code begins the system prompt with a line that differs between an interactive session and a
-	// reviewer, so that neither can use the other's prompt cache. With "0" it leaves the line out. A
-	// subscription is billed by that line.
+	// Claude Code begins the system prompt with a line that differs between session and reviewer: neither can
+	// use the other's prompt cache. With "0" it leaves the line out. A subscription is billed by it.
 	attributionVariable = "CLAUDE_CODE_ATTRIBUTION_HEADER"
-	// With advisorModel of settings.json a reviewer could ask the user's advisor, a dearer model that gets
-	// the whole conversation. With "1" Claude Code has none, and leaves its advice out of a fork (2.1.280,
-	// 2.1.332).
+	// With advisorModel in settings.json a reviewer could ask a dearer model, which gets the whole
+	// conversation. With "1" there is none, and its advice is left out of a fork (2.1.280, 2.1.332).
 	advisorVariable = "CLAUDE_CODE_DISABLE_ADVISOR_TOOL"
 )
 
@@ -67,8 +65,7 @@ var (
 	// For a reviewer: what ties a process to its session.
 	ofClient = variables(toolVariable, entrypointVariable, sessionVariable, "CLAUDE_CODE_CHILD_SESSION",
 		"CLAUDE_CODE_MESSAGING_.*")
-	// In copies and in the demo: what is Claude Code's and ccc's, and the keys of the clouds that Claude Code
-	// can be pointed at.
+	// In copies and in the demo: Claude Code's, ccc's, and keys of clouds that Claude Code can be pointed at.
 	ofOthers = variables("ANTHROPIC_.*", "CLAUDE.*", "CCC_.*",
 		"(AWS|AZURE|CLOUDSDK|GCLOUD|GOOGLE)_.*(KEY|SECRET|TOKEN|CREDENTIAL|PASSW).*")
 	// For git: repository and index, which a git hook gets. GIT_CONFIG_... stays.
@@ -246,8 +243,7 @@ func withFileHint(err error, other string) error {
 	return f
 }
 
-// promptName is the name of the file, in the project or in ccc's directory, that replaces the built-in
-// prompt.
+// promptName is the file, in the project or in ccc's directory, that replaces the built-in prompt.
 const promptName = "SUPERVISOR.md"
 
 func (d dirs) settingsFile() string  { return filepath.Join(d.claude, "settings.json") }

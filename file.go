@@ -1,8 +1,7 @@
 package main
 
-// Files and lines: locks, atomic replacement, appending, and reading lines of a file that grows. A file that
-// ccc changes is replaced whole, by replaceFile, under a lock from lockFile. Logs and timelines only grow, a
-// line at a time.
+// Files and lines. A file that ccc changes is replaced whole, by replaceFile, under a lock from lockFile.
+// Logs and timelines only grow, a line at a time.
 
 import (
 	"bytes"
@@ -22,15 +21,13 @@ import (
 	"time"
 )
 
-// lockPatience bounds the wait for a lock. Holders need a millisecond or two, so even 64 hooks at once are
-// done long before. Whoever waits longer waits for a stopped process: an error is better than a hook that
-// hangs.
+// lockPatience bounds the wait for a lock. Even 64 hooks at once are done long before, at a millisecond or
+// two each. To wait for a stopped process would hang the hook: it gets an error.
 const lockPatience = 5 * time.Second
 
-// lockFile takes the exclusive lock on path, creating the empty lock file, and returns the function that
-// releases it; the end of the process releases it too. path must not be a file that is ever replaced: a lock
-// on a file that is renamed over protects nothing. The holder may remove the lock file, and those who wait
-// then lock a new one.
+// lockFile takes the exclusive lock on path, creating that file. unlock, or the end of the process, releases
+// it. path is never replaced: a lock on a file that is renamed over protects nothing. The holder may remove
+// it; those who wait lock a new one.
 func lockFile(path string) (unlock func(), err error) {
 	for deadline := time.Now().Add(lockPatience); ; time.Sleep(2 * time.Millisecond) {
 		file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
@@ -66,12 +63,11 @@ func sameFile(a, b string) bool {
 	return errX == nil && errY == nil && os.SameFile(x, y)
 }
 
-// replaceFile puts data in the place of the file at path, atomically: a reader finds the old bytes or the new
-// ones, after a crash too. An existing file keeps its mode and owner, and a symbolic link stays; a new file
-// has mode 0600. It does not wait for the disk.
+// replaceFile replaces the file at path by data, atomically: a reader finds the old bytes or the new, after a
+// crash too. A file keeps mode and owner, a symbolic link stays; a new file has mode 0600. It does not wait
+// for the disk.
 //
-// The caller holds the lock that guards path. So the temporary name can be fixed, and a file that a killed
-// process has left under it is removed.
+// The caller holds the lock that guards path, so what a killed process left under the temporary name goes.
 func replaceFile(path string, data []byte) error {
 	return replace(path, data, func(*os.File) error { return nil })
 }
@@ -107,8 +103,7 @@ func replace(path string, data []byte, finish func(*os.File) error) error {
 	return err
 }
 
-// unreplaceable returns why replaceFile can't put data in the place of the file at path, nil if it can. The
-// directory of a missing file may be missing, too.
+// unreplaceable returns why replaceFile can't replace the file at path, nil if it can or will create it.
 func unreplaceable(path string) error {
 	target := followLinks(path)
 	dir := filepath.Dir(target)
@@ -144,8 +139,7 @@ func mountPoints() (paths []string, err error) {
 	return paths, err
 }
 
-// makeOwn makes the directory at path, which is ccc's, and those above it. One that an odd umask has made
-// without the rights of its owner gets them.
+// makeOwn makes ccc's directory at path, and those above it, and mends one that an odd umask has closed.
 func makeOwn(path string) error {
 	if err := os.MkdirAll(path, 0o700); err != nil {
 		return err
@@ -190,8 +184,7 @@ func resolved(path string) string {
 	return path
 }
 
-// nearestThere returns the file at path or, if it is missing, the nearest directory above it that exists,
-// with links resolved.
+// nearestThere returns path or the nearest directory above it that exists, with links resolved.
 func nearestThere(path string) string {
 	for {
 		if there, err := filepath.EvalSymlinks(path); err == nil {
@@ -219,8 +212,8 @@ func inside(path, dir string) bool {
 	return path == dir || dir == "/" || strings.HasPrefix(path, dir+"/")
 }
 
-// readUserFile reads a file of the user's, and returns nil for a missing one. Reading a named pipe or a
-// device could hang a hook.
+// readUserFile reads a file of the user's, nil if it is missing, and no pipe or device: that could hang a
+// hook.
 func readUserFile(path string) ([]byte, error) {
 	info, err := os.Stat(path)
 	switch {
@@ -258,8 +251,7 @@ func openAppend(path string) (*os.File, error) {
 	return file, nil
 }
 
-// appendFile adds data to the file at path in a single write: the kernel keeps it in one piece when several
-// processes append at once.
+// appendFile adds data to the file at path in one write, which the kernel keeps whole beside others.
 func appendFile(path string, data []byte) error {
 	file, err := openAppend(path)
 	if err != nil {
@@ -363,8 +355,7 @@ type lineReader struct {
 	at    int64 // how many bytes were read
 }
 
-// read passes on what is new since the last read; a line without a newline waits for it. The file may only
-// grow: a shorter or replaced one is not noticed.
+// read passes on what is new since the last read, in whole lines. A shorter or replaced file is not noticed.
 func (r *lineReader) read() error {
 	file, err := os.Open(r.path)
 	if errors.Is(err, fs.ErrNotExist) {

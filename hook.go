@@ -338,10 +338,7 @@ func (h *hook) introduce() any {
 	if !h.dirs.inSession() || !isNew {
 		return nil
 	}
-	with := h.dirs.env.get(providerVariable)
-	if with != "" {
-		with = say(introducedProvider, with)
-	}
+	with := sayOf(introducedProvider, h.dirs.env.get(providerVariable))
 	text := say(introduction, count(h.reviewLimit(), reviews), with)
 	if h.mode() == modeObserve {
 		text = say(introductionObserved, with)
@@ -367,12 +364,8 @@ func (h *hook) introduce() any {
 	_, foreign, err := tryProbe(ctx, h.place.root, reviewerEnv(h.dirs.env))
 	if err != nil && ctx.Err() == nil {
 		text += say(introducedNoCopy)
-	} else if foreign != "" {
-		text += say(introducedForeign, foreign)
 	}
-	if rule := h.bashRule(); rule != "" {
-		text += say(introducedRule, rule)
-	}
+	text += sayOf(introducedForeign, foreign) + sayOf(introducedRule, h.bashRule())
 	return systemMessage(strings.TrimSpace(text + say(introducedLog) + "\n" + h.config.englishOffer(h.dirs)))
 }
 

@@ -106,8 +106,7 @@ func setJSON(text []byte, value string, path ...string) []byte {
 	return slices.Concat(text[:start], []byte(added), text[end:])
 }
 
-// dropJSON returns text, which is valid JSON, without the value under path, its key, its comma and their
-// white space. The value has to be there.
+// dropJSON returns text, valid JSON, without the value under path, which has to be there, its key and comma.
 func dropJSON(text []byte, path ...string) []byte {
 	last := len(path) - 1
 	root, _ := parseJSON(text)

@@ -56,6 +56,14 @@ func say(text words, values ...any) string {
 	return fmt.Sprintf(text.in(lang), values...)
 }
 
+// sayOf is say of a value, "" for an empty one.
+func sayOf(text words, value string) string {
+	if value == "" {
+		return ""
+	}
+	return say(text, value)
+}
+
 // An errText is an error whose text is in the language of this process.
 type errText words
 

@@ -50,8 +50,8 @@ func (l *launch) plan(args []string) error {
 	return err
 }
 
-// parse splits the command line into ccc's part and claude's. A word with white space, or that is not ASCII,
-// begins the latter: it is a prompt.
+// parse splits the command line into ccc's part and claude's. A prompt, which has white space or a character
+// that is not ASCII, begins the latter.
 func (l *launch) parse(args []string) error {
 	// Inside a session supervisorVariable is that session's, and not meant for this launch.
 	l.supervisor = l.dirs.env.get(supervisorVariable) == "1" && l.dirs.env.get(launchVariable) == ""
@@ -88,8 +88,7 @@ func (l *launch) parse(args []string) error {
 var sessionless = strings.Fields("agents attach auth auto-mode doctor gateway import install logs mcp " +
 	"plugin plugins project purge respawn rm setup-token stop kill ultrareview update upgrade")
 
-// unknownWord is the error that the command line begins with a word that ccc does not know there. It lists
-// the words that there are.
+// unknownWord is the error of a first word that ccc does not know. It lists the words that there are.
 func unknownWord(word string, c *configuration) error {
 	if isSubcommand(word) {
 		err := fmt.Errorf("%q goes without %s: ccc %[1]s", word, supervisorFlag)
@@ -101,9 +100,8 @@ func unknownWord(word string, c *configuration) error {
 		strings.Join(subcommands, ", "), commandLine([]string{"--", word}))}
 }
 
-// chooseEnvironment makes that of claude: ccc's own with each variable once, the provider's values, and
-// absolute paths, since hooks run in other directories. It drops what another session has left in this
-// terminal.
+// chooseEnvironment makes claude's environment: ccc's own, each variable once, with the provider's values,
+// without what another session has left in this terminal. Paths are absolute: hooks run in other directories.
 func (l *launch) chooseEnvironment() (err error) {
 	env := (&exec.Cmd{Env: l.dirs.env}).Environ()
 	name := "" // of the provider
@@ -159,8 +157,7 @@ func (l *launch) chooseClaude() (err error) {
 	return err
 }
 
-// checkVersion asks claude for its version, and refuses one that is too old. One that tells none can't be
-// tried.
+// checkVersion asks claude for its version, and refuses an old one. One that tells none can't be tried.
 func (l *launch) checkVersion() error {
 	version, said, err := askVersion(l.claude, l.dirs.env, "")
 	if l.version = version; version == "" {
@@ -232,8 +229,7 @@ func (l *launch) refuse() (err error) {
 	return err
 }
 
-// checkReviewer returns why no reviewer with a provider of its own could work in a session with the
-// environment of the launch.
+// checkReviewer returns why a reviewer with a provider of its own could not work in this session.
 func (l *launch) checkReviewer() error {
 	own, _ := l.config.reviewersProvider(lookupEnv(l.env, providerVariable))
 	err := readSources(l.dirs, nil).conflict(l.dirs, l.env, own, withoutReviewers)
@@ -248,8 +244,8 @@ func (l *launch) checkPrompt() error {
 	return withFileHint(err, editHint(source))
 }
 
-// files are those that a launch keeps beside settings.json. The prompt is none if the project has one of its
-// own and ccc's directory has none.
+// files are those that a launch keeps beside settings.json. The prompt is one of them unless only the project
+// has one.
 func (l *launch) files() []keptFile {
 	files := []keptFile{keptCommand(l.dirs)}
 	_, projectErr := os.Lstat(filepath.Join(l.dirs.here, promptName))

@@ -308,7 +308,7 @@ func (s *story) writeEnd(r *review) {
 		s.writeFact(leadBasis, oneLine(pathFrom(r.Seen.Top, r.PromptSource)))
 	}
 	s.writeFact(words{}, r.verdictBasis())
-	s.writeFact(words{}, r.judgedBy())
+	s.writeFact(words{}, sayOf(reviewedBy, r.Judge))
 	why, _, _ := strings.Cut(r.NoCopy, "\n") // ccc doctor has what fixes that
 	s.writeFact(leadNoCopy, why)
 	s.writeFact(words{}, r.withoutChange())

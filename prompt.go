@@ -1,7 +1,6 @@
 package main
 
-// What the reviewer is asked. Its role may be the user's own file; the request and the form of the verdict
-// are always ccc's.
+// What the reviewer is asked. Its role may be the user's file; request and form of the verdict are ccc's.
 
 import (
 	"bytes"
@@ -16,8 +15,7 @@ import (
 	"unicode/utf8"
 )
 
-// supervisorPromptLimit is in bytes. Linux limits one argument to 128 KiB. A larger prompt is refused, not
-// cut.
+// supervisorPromptLimit is in bytes. Linux limits one argument to 128 KiB. A larger prompt is refused.
 const supervisorPromptLimit = 100 << 10
 
 // builtinSource is the source of the built-in prompt.
@@ -112,8 +110,7 @@ type copyOffer struct {
 	foreign        string // in it this can't be changed, for one: it is of another group
 }
 
-// runningPart is how the reviewer runs commands, or why it can't or need not. A SUPERVISOR.md of the user's
-// own may lack the form that a command must have.
+// runningPart is how the reviewer runs commands, or why not. The user's own SUPERVISOR.md may lack the form.
 func (r reviewRequest) runningPart() string {
 	switch {
 	case r.isWordsOnly():
@@ -139,9 +136,8 @@ func (r reviewRequest) runningPart() string {
 	return text
 }
 
-// requestText returns the message that asks for the review. What stays the same in the next review comes
-// first, for the API's prompt cache. With guideAbove the reviewer's prompt comes before it, not in a system
-// prompt.
+// requestText returns the message that asks for the review. What stays the same comes first, for the API's
+// prompt cache. With guideAbove the reviewer's prompt is not a system prompt but comes before it.
 func (r reviewRequest) requestText(guideAbove bool) string {
 	var b strings.Builder
 	by := bySystemPrompt
@@ -149,11 +145,13 @@ func (r reviewRequest) requestText(guideAbove bool) string {
 		by = byGuideAbove
 	}
 	b.WriteString(say(opening, say(by)) + "\n")
-	section := func(text string) { b.WriteString("\n" + text + "\n") }
-	section(r.runningPart())
-	if len(r.requests) > 0 {
-		section(strings.Join(r.requestParts(), "\n\n"))
+	section := func(text string) {
+		if text != "" {
+			b.WriteString("\n" + text + "\n")
+		}
 	}
+	section(r.runningPart())
+	section(strings.Join(r.requestParts(), "\n\n"))
 	if r.question != nil {
 		section(say(r.section, r.question))
 	} else {
@@ -167,26 +165,18 @@ func (r reviewRequest) requestText(guideAbove bool) string {
 	} else {
 		section(say(sectionWorktree, r.place.root, r.place.cwd, r.place.project))
 	}
-	if r.lastMessage != "" {
-		section(say(sectionLastMessage, cutMiddle(r.lastMessage, lastMessageKeep)))
-	}
+	section(sayOf(sectionLastMessage, cutMiddle(r.lastMessage, lastMessageKeep)))
 	if len(r.tasks) > 0 {
 		section(say(sectionTasks, cutMiddle(string(encodeJSON(r.tasks)), userPromptKeep)))
 	}
 	if len(r.crons) > 0 {
 		section(say(sectionCrons, cutMiddle(string(encodeJSON(r.crons)), userPromptKeep)))
 	}
-	if changes := r.change.changeText(); changes != "" {
-		section(say(sectionChanges, changes))
-	}
-	if check := strings.TrimSpace(r.check + "\n" + r.change.check); check != "" {
-		section(say(sectionCheck, check))
-	}
-	if r.refusal.Feedback != "" {
-		section(say(sectionLastFeedback, cutMiddle(r.refusal.Feedback, userPromptKeep)))
-		if r.refusal.Observed {
-			section(say(sectionUnseen))
-		}
+	section(sayOf(sectionChanges, r.change.changeText()))
+	section(sayOf(sectionCheck, strings.TrimSpace(r.check+"\n"+r.change.check)))
+	section(sayOf(sectionLastFeedback, cutMiddle(r.refusal.Feedback, userPromptKeep)))
+	if r.refusal.Observed && r.refusal.Feedback != "" {
+		section(say(sectionUnseen))
 	}
 	if r.refusal.NoVerdict {
 		section(say(sectionNoVerdict, say(verdictForm)))
@@ -197,6 +187,9 @@ func (r reviewRequest) requestText(guideAbove bool) string {
 
 // requestParts are the user's requests, each with its number, after what there is to know of them.
 func (r reviewRequest) requestParts() []string {
+	if len(r.requests) == 0 {
+		return nil
+	}
 	parts := []string{say(sectionRequests)}
 	if len(r.requests) > 1 || r.requests[0].fate != "" {
 		parts = append(parts, say(requestsJudged))

@@ -1,7 +1,6 @@
 package main
 
-// A review in words. The receipt, one line, never claims more than was recorded: a verdict of a reviewer
-// that ran nothing says so.
+// A review in words. The receipt, one line, never claims more than was recorded, as that something was run.
 
 import (
 	"cmp"
@@ -210,8 +209,7 @@ func (r review) verdictBasis() string {
 	return say(receiptNothing)
 }
 
-// receipt is the review in a line. Of the runs it shows the last that failed, then the last of the others,
-// in the order in which they ran.
+// receipt is the review in a line. It shows the last runs that failed, then the last others, in their order.
 func (r review) receipt() string {
 	const most = 3
 	chosen := map[int]bool{}
@@ -236,28 +234,28 @@ func (r review) receipt() string {
 		parts = append(parts, count(more, moreRuns))
 	}
 	unseen := clip(oneLine(r.withoutChange()), 80)
-	parts = append(parts, r.verdictBasis(), unseen, r.withoutVerdict(), r.stillToCome(), r.judgedBy())
+	parts = append(parts, r.verdictBasis(), unseen, r.withoutVerdict(), r.stillToCome(),
+		sayOf(reviewedBy, r.Judge))
 	return joined(parts...)
 }
 
 // stillToCome is what an approval let the agent wait for, "" for nothing and for any other verdict.
 func (r review) stillToCome() string {
-	if !r.approves() || r.Awaited == "" {
+	if !r.approves() {
 		return ""
 	}
-	return say(stillToCome, r.Awaited)
+	return sayOf(stillToCome, r.Awaited)
 }
 
 // withoutChange is why the reviewer was shown no change, "" for none.
 func (r review) withoutChange() string {
-	if r.Seen.Unseen == "" || !r.isAnswered() {
+	if !r.isAnswered() {
 		return ""
 	}
-	return say(receiptUnseen, r.Seen.Unseen)
+	return sayOf(receiptUnseen, r.Seen.Unseen)
 }
 
-// printed is what the run printed, as a terminal shows it at the end. A carriage return begins a line anew,
-// as of a progress bar: its last state counts.
+// printed is what the run printed, as a terminal shows it: of a line with carriage returns the last state.
 func (s step) printed() string {
 	lines := strings.Split(s.Output, "\n")
 	for i, line := range lines {
@@ -279,14 +277,6 @@ func (s step) told() string {
 	return say(toldPassed, length, s.runResult())
 }
 
-// judgedBy names the reviewer's provider and model if these are not the session's.
-func (r review) judgedBy() string {
-	if r.Judge == "" {
-		return ""
-	}
-	return say(reviewedBy, r.Judge)
-}
-
 // runFault is why a run did not take place or was ended by ccc, "" if neither is so.
 func (s step) runFault() string {
 	why := cutMiddle(oneLine(s.Error), 200)
@@ -301,8 +291,7 @@ func (s step) runFault() string {
 	return why
 }
 
-// runResult is what a run gave: why it gave nothing, its exit code, or if that is 0 the last line that it
-// printed.
+// runResult is what a run gave: why it gave nothing, its exit code, or if that is 0 its last line.
 func (s step) runResult() string {
 	printed := s.printed()
 	if s.Error != "" && s.runExitCode() >= tryTimedOut {

@@ -46,8 +46,8 @@ type reviewerCall struct {
 // resultGrace is how long the reviewer may take to end by itself after its verdict. It takes about 0.1 s.
 const resultGrace = 500 * time.Millisecond
 
-// run runs the reviewer to its end. note takes its calls, refusals and words. With an error no review took
-// place; result is then what was known before.
+// run runs the reviewer to its end. note takes its calls, refusals and words. An error means that no review
+// took place; result is then what was known before.
 func (c *reviewerCall) run(ctx context.Context, note func(step)) (result outcome, err error) {
 	start := time.Now()
 	defer func() { result.DurationSeconds = time.Since(start).Round(time.Millisecond).Seconds() }()
@@ -87,8 +87,7 @@ var (
 	modelNotFound = lazyRegexp(`issue with the selected model|model.*not[_ ]found|not_found_error.*model`)
 )
 
-// causeOf returns the cause of an error of a reviewer in dir, "" if another review may succeed. The words
-// are Claude Code's (2.1.280, 2.1.332).
+// causeOf returns the cause of an error of a reviewer in dir, "" if another review may succeed.
 func causeOf(err error, dir string) cause {
 	said := strings.ToLower(err.Error())
 	_, missing := os.Stat(dir)
@@ -142,8 +141,7 @@ func reviewerSettings(given map[string]any, command string, closed []string, wit
 	})))
 }
 
-// merged returns two JSON values as one: an object has the members of both, a list the items of both. Of
-// all else the second counts.
+// merged joins two JSON values: members of objects, items of lists. Of all else the second counts.
 func merged(first, second any) any {
 	switch second := second.(type) {
 	case map[string]any:
@@ -191,8 +189,7 @@ func givenSettings(value string, hasOwnProvider bool) (given map[string]any, err
 	return given, nil
 }
 
-// flags returns the reviewer's command line, each flag with its values. With the agent's prompt cache it is
-// the same in every review of a session.
+// flags returns the reviewer's flags, each with its values: with the agent's prompt cache always the same.
 func (c *reviewerCall) flags() (flags [][]string) {
 	allowed := c.config.AllowedTools
 	isMCP := func(tool string) bool { return strings.HasPrefix(tool, "mcp__") }
@@ -242,13 +239,12 @@ func (c *reviewerCall) asked(source string) string {
 	return fmt.Sprintf("<!-- %s\nclaude %s\n-->\n%s", source, quoted, c.input)
 }
 
-// noReason matches what Claude Code writes to stderr of a model that it does not know: a notice (2.1.280,
-// 2.1.332), and a sentence.
+// noReason matches what is written to stderr of a model that is not known: a notice (2.1.280, 2.1.332), a
+// sentence.
 var noReason = lazyRegexp(`(?m)^(\[claude-code:|.*doesn't recognize the model).*$`)
 
-// start runs the reviewer. It returns when the reviewer has ended, a moment after its verdict, or when ctx
-// ends, and nothing of it runs any more. stderr is the end of what the reviewer wrote there, on one line,
-// without what explains no failure.
+// start runs the reviewer until it ends, a moment after its verdict or with ctx; nothing of it runs on then.
+// stderr is the end of what it wrote there, on one line, without what explains no failure.
 func (c *reviewerCall) start(ctx context.Context, note func(step)) (
 	stream *reviewStream, stderr string, err error,
 ) {

@@ -1,8 +1,7 @@
 package main
 
-// The environment of a claude and of its reviewer: whose provider they have, what pays for them, whether they
-// share a prompt cache, and which version they are. A claude with a provider has the provider's API variables
-// and no others.
+// The environment of a claude and of its reviewer: whose provider they have and no other's, what pays for
+// them, whether they share a prompt cache, and which version they are.
 
 import (
 	"cmp"
@@ -32,8 +31,7 @@ func reviewersEnv(d dirs, c *configuration, isLaunched bool) ([]string, error) {
 	return reviewers, cmp.Or(err, readSources(d, nil).conflict(d, env, own, withoutReviewers))
 }
 
-// withProvider returns env with the values of p in the place of all API variables. The error is that of
-// values.
+// withProvider returns env with the values of p in the place of all API variables. It fails as values does.
 func withProvider(env []string, p *provider) ([]string, error) {
 	values, err := p.values(env)
 	if err != nil {
@@ -46,9 +44,8 @@ func withProvider(env []string, p *provider) ([]string, error) {
 	return env, nil
 }
 
-// reviewerEnv returns the environment of a reviewer with the session's provider: env, a session's, without
-// the variables that tie a process to its session, and without the user's advisor. Its git status does not
-// write the index.
+// reviewerEnv returns a reviewer's environment with the session's provider: env without what ties a process
+// to its session, and without the user's advisor. Its git status does not write the index.
 func reviewerEnv(env []string) []string {
 	return setEnv(without(env, ofClient), reviewerVariable, "1", advisorVariable, "1",
 		"GIT_OPTIONAL_LOCKS", "0")
@@ -91,9 +88,8 @@ func withoutLaunch(env []string) []string {
 	return without(env, ofLaunch)
 }
 
-// withoutRefusedKey returns env, a hook's. If the session is interactive, a key that the user does not let
-// such sessions use is left out: a reviewer would use it without asking, and it would pay. A provider's key
-// stays.
+// withoutRefusedKey returns env, a hook's, without a key that the user has not approved for interactive
+// sessions: a reviewer would use it without asking, and it would pay. A provider's key stays.
 func withoutRefusedKey(d dirs, env []string) []string {
 	key := lookupEnv(env, keyVariable)
 	isInteractive := lookupEnv(env, entrypointVariable) == "cli"
@@ -103,8 +99,7 @@ func withoutRefusedKey(d dirs, env []string) []string {
 	return setEnv(env, keyVariable, "")
 }
 
-// areKeyed reports whether a key or a token pays for a session with these sources, environment and arguments,
-// or a cloud: not a login.
+// areKeyed reports whether a key, a token or a cloud pays for such a session, and not a login.
 func (s sources) areKeyed(env, args []string) bool {
 	isSet := func(name string) bool { return isTrue(s.value(env, "env."+name)) }
 	usesCloud := isSet("CLAUDE_CODE_USE_BEDROCK") || isSet("CLAUDE_CODE_USE_VERTEX") ||
@@ -119,8 +114,7 @@ func (s sources) areKeyed(env, args []string) bool {
 // reviewer, which reads those of settings files itself (2.1.280 to 2.1.332).
 const scrubVariable = "CLAUDE_CODE_SUBPROCESS_ENV_SCRUB"
 
-// keptFromHooks returns what pays for such a session while a reviewer, which a hook starts, would have
-// nothing, with what to do, else "".
+// keptFromHooks returns what pays for such a session, but not for a reviewer, and what to do; else "".
 func (s sources) keptFromHooks(d dirs, env, args []string) (what, hint string) {
 	isOfEnv := func(name string) bool {
 		return lookupEnv(env, name) != "" && s.value(nil, "env."+name) == ""
@@ -138,8 +132,7 @@ func (s sources) keptFromHooks(d dirs, env, args []string) (what, hint string) {
 	return "", ""
 }
 
-// tellsCost is the first version of Claude Code that tells what a review alone has cost (2.1.332; not
-// 2.1.280).
+// tellsCost is the first version that tells what a review alone has cost (2.1.332; not 2.1.280).
 const tellsCost = "2.1.329"
 
 // budgetFails reports whether there is a budget of a request, and does not hold: Claude Code tells no cost,
@@ -164,9 +157,8 @@ type caution struct{ error }
 
 func (c caution) Unwrap() error { return c.error }
 
-// askVersion asks the claude at that path for its version in dir, "" being the current directory, and returns
-// what it says in words, too. A stand-in for Claude Code tells none. The error is that claude can't be
-// started.
+// askVersion asks the claude at that path for its version in dir, "" for the current directory. said is its
+// answer in words. Another program has no version. The error is that claude can't be started.
 func askVersion(claude string, env environ, dir string) (version, said string, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), versionPatience)
 	defer cancel()
@@ -189,8 +181,7 @@ func askVersion(claude string, env environ, dir string) (version, said string, e
 	return "", fmt.Sprintf("%s is not Claude Code: to --version it says %q", claude, said), nil
 }
 
-// olderThan reports whether a version is older than another. 2.1.331-dev.7 counts as 2.1.331, an unknown
-// version, "", as not older than any.
+// olderThan reports whether a version is older than another. 2.1.331-dev.7 is 2.1.331; "" is never older.
 func olderThan(version, other string) bool {
 	number := func(v string) (n int) {
 		v, _, _ = strings.Cut(v, "-")

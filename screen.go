@@ -1,7 +1,6 @@
 package main
 
-// Text for a terminal. Control characters are made visible, and lines are broken, cut and coloured for its
-// width; what leads elsewhere has no colour.
+// Text for a terminal: control characters are made visible, lines are broken, cut and, only there, coloured.
 
 import (
 	"bufio"

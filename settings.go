@@ -18,8 +18,7 @@ import (
 	"time"
 )
 
-// mutingKeys are the settings that can keep hooks from running. A supervised launch adds a missing one as
-// false, which is what a missing one means.
+// mutingKeys can keep hooks from running. A supervised launch adds a missing one as false, which it means.
 var mutingKeys = []string{disableKey, managedOnlyKey}
 
 const disableKey, managedOnlyKey = "disableAllHooks", "allowManagedHooksOnly"
@@ -88,8 +87,7 @@ type settingsEditor struct {
 	isFixed      bool       // the file can't be replaced: its messages may be in another language
 }
 
-// emptySettings is what ccc writes into a missing or blank file first. Uninstall removes a file with nothing
-// else in it.
+// emptySettings is what ccc writes into a blank file first. Uninstall removes a file of that alone.
 const emptySettings = "{}\n"
 
 // readSettings returns an editor for settings.json, which may be missing. It refuses what editSettings does.
@@ -141,8 +139,8 @@ func (e *settingsEditor) replace(text []byte) {
 	e.root, _ = parseJSON(text)
 }
 
-// install adds the missing muting keys and the hooks that call self. It returns the muting keys that it
-// added. Only ccc's own entries change.
+// install adds the missing muting keys, which it returns, and the hooks that call self. Else only ccc's own
+// entries change.
 func (e *settingsEditor) install(c *configuration, self string) (added []string) {
 	for _, key := range mutingKeys {
 		if e.root.at(key).raw == "" {
@@ -220,8 +218,7 @@ func (e *settingsEditor) remove(entry ownEntry) {
 	}
 }
 
-// uninstall removes ccc's entries, and of added, the muting keys that ccc has added, those that are still
-// false.
+// uninstall removes ccc's entries, and those of the added muting keys that are still false.
 func (e *settingsEditor) uninstall(self string, added []string) {
 	for _, wanted := range wantedHooks("", 0) {
 		for _, entry := range slices.Backward(ownEntries(e.root, wanted.event, self)) {
@@ -235,9 +232,9 @@ func (e *settingsEditor) uninstall(self string, added []string) {
 	}
 }
 
-// planSettings returns an editor for settings.json as a launch leaves it, and the muting keys that it adds. A
-// file that is as a launch leaves it is not changed. It refuses what editSettings does, and a file that lacks
-// something and can't be replaced.
+// planSettings returns an editor for settings.json as a launch leaves it, unchanged if it is so, and the
+// muting keys that it adds. It refuses what editSettings does, and a file that has to change and can't be
+// replaced.
 func planSettings(d dirs, c *configuration) (e *settingsEditor, added []string, err error) {
 	if e, err = readSettings(d); err != nil {
 		return nil, nil, err
@@ -251,13 +248,9 @@ func planSettings(d dirs, c *configuration) (e *settingsEditor, added []string, 
 	return e, added, nil
 }
 
-// lacking is the error that settings.json, at path, lacks something of ccc's and can't be replaced. why is
-// the error of that, with a path.
+// lacking is the error that the settings.json at path lacks something and, as why says, can't be replaced.
 func lacking(path string, why error) error {
-	reason := why
-	if inner := errors.Unwrap(why); inner != nil { // without the path
-		reason = inner
-	}
+	reason := cmp.Or(errors.Unwrap(why), why) // without the path
 	if errors.Is(reason, syscall.EBUSY) {
 		reason = fmt.Errorf("%w (it is a mount of its own)", reason)
 	}
@@ -342,8 +335,8 @@ type installation struct {
 	Added []string          `json:"added"` // the muting keys that ccc has added to settings.json
 }
 
-// withUserFiles calls use with the record, under the lock that guards all that ccc writes for the user. It
-// creates Claude Code's directory.
+// withUserFiles calls use with the record, under the lock of all that ccc writes for the user. It creates
+// Claude Code's directory.
 func withUserFiles(d dirs, use func(in *installation) error) error {
 	if err := os.MkdirAll(d.claude, 0o700); err != nil {
 		return err
@@ -360,8 +353,7 @@ func withUserFiles(d dirs, use func(in *installation) error) error {
 	return use(in)
 }
 
-// readInstallation returns the record, an empty one if it is missing or damaged. With an error, that it can't
-// be read, the record is empty too.
+// readInstallation returns the record, an empty one if it is missing, damaged or, with an error, unreadable.
 func readInstallation(d dirs) (*installation, error) {
 	in := new(installation)
 	text, err := readUserFile(d.installedFile())
@@ -374,8 +366,7 @@ func readInstallation(d dirs) (*installation, error) {
 	return in, err
 }
 
-// A keptFile is a file that launches create, and rewrite if ccc's text or the language has changed, until the
-// user edits it.
+// A keptFile is a file of a launch's. Until the user edits it, it follows ccc's text and the language.
 type keptFile struct {
 	path string
 	text words

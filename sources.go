@@ -13,8 +13,7 @@ import (
 	"strings"
 )
 
-// A source is a place where Claude Code finds settings. One that can't be read is kept, with its error: it
-// may override anything.
+// A source is a place of settings. One that can't be read is kept, with its error: it may override anything.
 type source struct {
 	name     string    // a path, or argumentSource
 	settings jsonValue // an object, or empty
@@ -130,8 +129,8 @@ func (s source) setting(key string) (what, removal string) {
 	return s.name + ": " + key, "remove it:\n" + editHint(s.name)
 }
 
-// allows reports whether the user has approved this API key for interactive sessions; s is their account
-// file. With --print Claude Code does not ask.
+// allows reports whether the user, whose account file s is, has approved this API key for interactive
+// sessions.
 func (s source) allows(key string) bool {
 	isEnd := func(end jsonMember) bool { return end.value.text == key[max(0, len(key)-20):] }
 	return slices.ContainsFunc(s.settings.at("customApiKeyResponses", "approved").items(), isEnd)
@@ -152,8 +151,7 @@ func (s sources) with(key string) (found source) {
 	return found
 }
 
-// value returns the value of key that counts, "" for none. For env.NAME that of env counts if no source has
-// one.
+// value returns the value of key that counts, "" for none. If no source sets env.NAME, env does.
 func (s sources) value(env []string, key string) string {
 	name, isVariable := strings.CutPrefix(key, "env.")
 	if found := s.with(key).at(key); found.raw != "" || !isVariable {
@@ -173,10 +171,10 @@ const (
 	withoutReviewers = "leave out supervisor.provider of ccc.json, or --provider"
 )
 
-// conflict returns why no claude with these settings and environment may run against p, which may be nil: a
-// variable is missing; p has a URL and no token, so that the user's login would be sent; settings override
-// p's variables, or hold what is the user's and would be sent to p. without is how to do without p. No value
-// is shown.
+// conflict returns why no claude with these settings and environment may run against p: a variable is
+// missing; p has a URL and no token, so that the user's login would be sent; settings override p's variables,
+// or would send p what is the user's. without tells how to do without p. No value is shown. For nil there is
+// none.
 func (s sources) conflict(d dirs, env []string, p *provider, without string) error {
 	if p == nil {
 		return nil

@@ -80,10 +80,9 @@ func (c *conversation) newest() (newest userRequest) {
 	return newest
 }
 
-// noteReviews notes in the requests what their reviews came to, and leaves out those that an end before the
-// last one has ended. An end is an approval of a stop, or by hand, after which nothing was to wake the
-// agent. It ends what is older than the begin of its review. Any other approval only sets the request
-// aside; a later refusal reopens it.
+// noteReviews notes in the requests what their reviews came to, and drops those that an end before the last
+// one has ended. An end is an approval of a stop, or by hand, with nothing left to wake the agent. It ends
+// what is older than its review. Any other approval only sets the request aside; a later refusal reopens it.
 func (c *conversation) noteReviews(past *history) {
 	first := 0 // the first request that the last end has ended
 	ended := 0 // the first that is open
@@ -128,8 +127,7 @@ func isRequest(request, prompt string) bool {
 	return line != "" && strings.HasSuffix(oneLine(request), line)
 }
 
-// readConversation reads the transcript at path. An error means that it can't be read or holds no
-// conversation.
+// readConversation reads the transcript at path. The error is that it can't be read or holds no conversation.
 func readConversation(path string) (c conversation, err error) {
 	file := lineReader{path: path, lines: lineWriter{line: c.line}}
 	err = file.read()
@@ -141,8 +139,7 @@ func readConversation(path string) (c conversation, err error) {
 	return c, err
 }
 
-// transcriptEnd, in bytes, is how much of a transcript tells what the agent did last: 100 MB would take
-// 0.6 s.
+// transcriptEnd, in bytes, is enough to tell what the agent did last: all of 100 MB would take 0.6 s.
 const transcriptEnd = 4 << 20
 
 // hasActedSince reports whether the agent has said or done something since that time, by the end of the
@@ -253,8 +250,7 @@ func (c *conversation) line(line []byte) {
 	}
 }
 
-// commandIn returns the command, with its arguments, of a text in which Claude Code has written one in tags,
-// else "".
+// commandIn returns the command, with its arguments, that Claude Code has written in tags, else "".
 func commandIn(text string) string {
 	between := func(tag string) string {
 		_, rest, _ := strings.Cut(text, "<"+tag+">")
@@ -318,8 +314,7 @@ func (c *conversation) addPrompt(e transcriptEntry, text string) {
 	}
 }
 
-// takeBack drops the prompt that follows the same entry as e, and all that came after it, unless e
-// preserves it.
+// takeBack drops the prompt that follows the same entry as e, and all after it, unless e preserves it.
 func (c *conversation) takeBack(e transcriptEntry) {
 	follows := cmp.Or(e.ParentUUID, e.LogicalParentUUID)
 	stays := []string{"", e.UUID, e.CompactMetadata.PreservedSegment.HeadUUID}

@@ -1,8 +1,7 @@
 package main
 
-// A launch, carried out: write, try the hooks, become claude. Whether claude runs ccc's hooks is tried, not
-// predicted: a supervised launch, and ccc doctor, let claude run the SessionStart hook once, which calls no
-// API.
+// A launch, carried out: write, try the hooks, become claude. Whether claude runs the hooks is tried, not
+// predicted: at a launch and in ccc doctor it runs the SessionStart hook once, which calls no API.
 
 import (
 	"cmp"
@@ -27,9 +26,8 @@ var (
 	trialPatience = 60 * time.Second
 )
 
-// startClaude replaces ccc by claude; it returns only with an error. It plans the launch before it writes,
-// and takes back what it has written if claude does not run the hooks: a launch that is refused leaves every
-// file as it was.
+// startClaude replaces ccc by claude; it returns only with an error. It plans before it writes. A launch that
+// is refused since claude does not run the hooks leaves every file as it was.
 func startClaude(c *invocation, d dirs) error {
 	if c.configErr != nil {
 		return c.configErr
@@ -67,8 +65,7 @@ func (l *launch) write() error {
 	})
 }
 
-// goAhead notes that this launch relies on the hooks, which are still there, and prepares the state
-// directory.
+// goAhead notes that this launch relies on the hooks, which are still there, and prepares the state.
 func (l *launch) goAhead() error {
 	d := l.dirs
 	err := withUserFiles(d, func(*installation) error {
@@ -166,9 +163,9 @@ func (l *launch) tryHooks() error {
 	return nil
 }
 
-// tryOnce lets claude run the hook, waits until claude has ended, and returns an error if the hook did not
-// run, a caution if that was another program than here. The end of ctx ends claude and all that it has
-// started, and its cause is the error then.
+// tryOnce lets claude run the hook and end. The error is that the hook did not run; it is a caution if that
+// was another program than here. If ctx ends, claude and all that it started are ended, and its cause is
+// returned.
 func (l *launch) tryOnce(ctx context.Context) error {
 	dir := l.dirs.state.trialDir()
 	answer := l.dirs.state.trialFile("answer-" + lookupEnv(l.env, launchVariable))
@@ -231,8 +228,7 @@ func (l *launch) tryOnce(ctx context.Context) error {
 // hooks nor MCP servers (2.1.280, 2.1.332). An unknown command would go to the model.
 var trialCall = []string{"-p", "--strict-mcp-config", "--setting-sources", "user", "--no-session-persistence"}
 
-// hooklessFlags are those of claude with which it runs no hooks, and the variables are as the first two
-// (2.1.332).
+// With hooklessFlags claude runs no hooks. The variables are as the first two (2.1.332).
 var hooklessFlags = []string{"--bare", "--safe-mode", "--restricted"}
 
 const simpleVariable, safeVariable = "CLAUDE_CODE_SIMPLE", "CLAUDE_CODE_SAFE_MODE"
@@ -261,8 +257,7 @@ func (l *launch) mutes() (lines, hint string) {
 	return lines, "take that out" + edit
 }
 
-// trialCommand returns claude's arguments: those of trialCall, and of the session those that decide whether
-// hooks run.
+// trialCommand returns claude's arguments: trialCall, and what of the session's decides whether hooks run.
 func (l *launch) trialCommand() []string {
 	command := slices.Clone(trialCall)
 	if _, isGiven := lastValue(l.args, argumentSource); isGiven {
@@ -276,9 +271,9 @@ func (l *launch) trialCommand() []string {
 	return append(command, "/cost")
 }
 
-// markFile returns the path of the mark that a trial went well, which is empty. Its name holds a checksum of
-// what may change that. What is not in it, such as an organization's settings elsewhere, costs one session:
-// see tryHooks.
+// markFile returns the path of the empty file that says that a trial went well, named by a checksum of what
+// may change that. What is not in it, as an organization's settings elsewhere, costs one session: see
+// tryHooks.
 func (l *launch) markFile() string {
 	settings, _ := readUserFile(l.dirs.settingsFile())
 	read := readSources(l.dirs, l.args)

@@ -147,8 +147,8 @@ type tryPlan struct {
 	foreign string // a name at the top of the project that can't be changed, as it is of another group, or ""
 }
 
-// connect lets the command have ccc's stdin, stdout and stderr: a terminal itself, all else through pipes of
-// ccc's own. printed gets what goes through those.
+// connect gives the command ccc's stdin, stdout and stderr: a terminal itself, all else through pipes, of
+// which printed gets the output.
 func (plan *tryPlan) connect(printed io.Writer) error {
 	output := func(file *os.File) io.Writer {
 		if newScreen(file).terminal {
@@ -290,8 +290,8 @@ func probeCopy(ctx context.Context, dir string, env []string) (readOnlyHome bool
 	return code == tryHomeReadOnly, plan.foreign, nil
 }
 
-// breakOut is the probe's command in a copy, ccc in-copy FILE PORT: it must be able to write FILE, and not to
-// connect to PORT of the loopback.
+// breakOut is the probe's command, ccc in-copy FILE PORT: it can write FILE, and must not reach PORT of the
+// loopback.
 func breakOut(args []string) int {
 	if len(args) != 2 {
 		fmt.Fprintln(os.Stderr, "ccc: "+tryInsideSubcommand+" is for ccc try only")
@@ -389,8 +389,7 @@ func scratchParent() string {
 	return path
 }
 
-// newScratch makes a scratch directory and locks it until lock is closed. If it can't, path is "" and lock
-// nil.
+// newScratch makes a scratch directory, locked until lock is closed; "" and nil if it can't.
 func newScratch() (path string, lock *os.File) {
 	// Another process may sweep what is not locked yet, and remove the parent with its last directory.
 	for range 100 { // each takes some 20 µs

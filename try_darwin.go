@@ -13,8 +13,7 @@ import (
 	"syscall"
 )
 
-// seatbelt allows what a program needs that computes and writes to SCRATCH. All else is denied: network,
-// services, other processes and their terminals.
+// seatbelt lets a program compute and write to SCRATCH. Network, services, other processes are denied.
 const seatbelt = `(version 1)
 (deny default)
 (allow process-exec)

@@ -1,8 +1,7 @@
 package main
 
-// The file system of a copy: the host's, bound as it is and read-only, with an overlay over each place to
-// write to and over /run, and a /dev and /proc of its own. A socket that is seen through an overlay has no
-// listener.
+// The file system of a copy: the host's, read-only, with an overlay over each place to write to and over
+// /run, and its own /dev and /proc. A socket that is seen through an overlay has no listener.
 
 import (
 	"errors"
@@ -96,10 +95,9 @@ func (b *copyBuilder) show(path string) error {
 	return b.cover(path, openMount)
 }
 
-// cover lays an overlay with these attributes over the directory at path, and binds what is mounted below
-// it in again, read-only. If a user namespace can lay none, because of mounts below it, each directory in
-// it without a mount gets one, and the files directly in it stay read-only. That is not enough for a
-// project.
+// cover lays an overlay with these attributes over the directory at path, and binds what is mounted below it
+// in again, read-only. If mounts below keep a user namespace from that, each directory in it without a mount
+// gets one; files directly in it stay read-only, which is not enough for a project.
 func (b *copyBuilder) cover(path string, attributes uintptr) error {
 	var below []string
 	for _, m := range b.mounts {
@@ -201,8 +199,7 @@ func (b *copyBuilder) coverSockets() error {
 	return nil
 }
 
-// showDev makes a /dev of harmless devices, read-only: they are the host's, and nobody removes them or
-// changes their modes.
+// showDev makes a /dev of harmless devices, the host's own; read-only, so that nobody changes these.
 func showDev() error {
 	const dev = copyRoot + "/dev"
 	const options = "newinstance,ptmxmode=0666,mode=0620"

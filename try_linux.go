@@ -1,8 +1,7 @@
 package main
 
-// On Linux a copy is made of namespaces. ccc starts itself again as process 1 of new ones, which builds the
-// file system that the command sees (try_files_linux.go), gives up its privileges, starts the command, and
-// reaps orphans until it has ended.
+// On Linux a copy is made of namespaces. ccc starts itself again as their process 1, which builds the file
+// system (try_files_linux.go), gives up its privileges, starts the command and reaps orphans until its end.
 
 import (
 	"cmp"
@@ -202,8 +201,8 @@ func tryProcessOne(args []string) int {
 	return runAndReap(args[end+1:])
 }
 
-// closeOnExec keeps all descriptors but stdin, stdout and stderr from the command: one that ccc's caller left
-// open would lead out of the copy.
+// closeOnExec keeps all but stdin, stdout and stderr from the command: an open file would lead out of the
+// copy.
 func closeOnExec() error {
 	const closeRange, flag = 436, 4 // package syscall lacks the call; amd64 and arm64 have one number
 	_, _, errno := syscall.Syscall(closeRange, 3, 1<<32-1, flag)

@@ -13,8 +13,7 @@ import (
 	"syscall"
 )
 
-// uninstall is ccc uninstall. It prints what became of each file. The state is the user's history: only
-// --purge removes it.
+// uninstall is ccc uninstall. It prints what became of each file. Only --purge removes the state.
 func uninstall(c *invocation) error {
 	d, err := findDirs(c.env, "")
 	if err != nil {
@@ -36,8 +35,7 @@ func uninstall(c *invocation) error {
 		fmt.Printf("%s: kept; to remove it too: ccc uninstall --purge\n", d.state)
 		return nil
 	}
-	// Claude Code's folder of the trials has the name of their directory, and nothing in it (2.1.280 and
-	// 2.1.332).
+	// Claude Code's folder of the trials, named after their directory, is empty (2.1.280, 2.1.332).
 	name := notOfFolder().ReplaceAllString(resolved(d.state.trialDir()), "-")
 	folder := filepath.Join(d.claude, "projects", name)
 	removed, others, err := d.state.purge()
