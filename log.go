@@ -1,7 +1,7 @@
 package main
 
 // ccc log: a session as a story for people. Each line of its timeline is written as it comes, with secrets
-// redacted. Of what was written only the last title is remembered.
+// redacted.
 
 import (
 	"cmp"
@@ -76,26 +76,27 @@ type page struct {
 // A story is a session as its timeline has it.
 type story struct {
 	*page
-	title     string
-	session   sessionFiles
-	past      *history // as it was when the story began; empty for one that -f finds later
-	history   *history // as far as it was read
-	isPassing bool     // what is read is passed over, up to the review of that id, "" for none
-	from      string
-	asked     *entry // the last prompt that was passed over
+	title   string
+	session sessionFiles
+	history *history
+	unread  []entry         // what has come and is not written yet
+	written map[string]bool // by the id of a review that was written: whether its end was
 }
 
 func (p *page) newStory(of sessionFiles) *story {
-	s := &story{page: p, title: say(sessionTitle, of.id), session: of}
-	s.past = of.openHistory(func(h *history, e entry) { h.add(e.redacted()) })
-	s.history = of.openHistory(func(_ *history, e entry) { s.take(e.redacted()) })
+	s := &story{page: p, title: say(sessionTitle, of.id), session: of, written: map[string]bool{}}
+	s.history = of.openHistory(func(h *history, e entry) {
+		e = e.redacted()
+		h.add(e)
+		s.unread = append(s.unread, e)
+	})
 	return s
 }
 
 // begin writes what there is of the story: all of it, or so many of the last reviews with the prompt before
 // them. Of one that is not the first it writes what runs.
 func (s *story) begin(last int, isFirst bool) error {
-	if err := s.past.read(); err != nil {
+	if err := s.history.read(); err != nil {
 		return err
 	}
 	if isFirst {
@@ -103,21 +104,37 @@ func (s *story) begin(last int, isFirst bool) error {
 	} else {
 		last = 1
 	}
-	for _, r := range slices.Backward(s.past.Reviews) {
+	from := ""
+	for _, r := range slices.Backward(s.history.Reviews) {
 		if r.Verdict == verdictReviewing || isFirst && r.Verdict != verdictLimit { // which is no review
 			if last--; last == 0 {
-				s.from = r.ID
+				from = r.ID
 			}
 		}
 	}
-	s.isPassing = !isFirst || s.from != ""
+	switch {
+	case from != "":
+		first := slices.IndexFunc(s.unread, func(e entry) bool { return e.review() == from })
+		var asked []entry // the last prompt before that
+		for _, e := range s.unread[:first] {
+			if e.Prompt != nil {
+				asked = []entry{e}
+			}
+		}
+		s.unread = append(asked, s.unread[first:]...)
+	case !isFirst:
+		s.unread = nil
+	}
 	return s.read()
 }
 
 // read writes what has come since the last read.
 func (s *story) read() error {
 	err := s.history.read()
-	s.isPassing = false
+	for _, e := range s.unread {
+		s.write(e)
+	}
+	s.unread = nil
 	s.writeAbandoned()
 	return err
 }
@@ -158,29 +175,17 @@ func (e entry) review() string {
 	return ""
 }
 
-// take writes the next line. A review that was abandoned has ended before what comes next but its steps.
-func (s *story) take(e entry) {
-	if s.isPassing {
-		if s.from == "" || e.review() != s.from {
-			if e.Prompt != nil {
-				s.asked = &e
-			}
-			return
-		}
-		if s.isPassing = false; s.asked != nil {
-			s.take(*s.asked)
-		}
-	}
+// write writes the next line. A review that was abandoned has ended before what comes next but its steps.
+func (s *story) write(e entry) {
 	if e.Step == nil {
 		s.writeAbandoned()
 	}
-	before := s.history.review(e.review())
-	isOver := before != nil && !before.Ended.IsZero()
-	s.history.add(e)
-	r := s.history.review(e.review())
+	id := e.review()
+	r := s.history.review(id)
+	isOver, isBegun := s.written[id]
 	switch {
 	case s.raw: // a line has members: the id becomes one of them, and the project, which ccc try does not know
-		e.Project = cmp.Or(e.Project, s.history.project, s.past.project)
+		e.Project = cmp.Or(e.Project, s.history.project)
 		fmt.Fprintf(s, "{\"session_id\":%q,%s\n", s.session.id, encodeJSON(e)[1:])
 	case e.Prompt != nil:
 		s.writeTitle(e.Time, "", say(titleUser), "")
@@ -191,20 +196,18 @@ func (s *story) take(e entry) {
 		s.writeTitle(e.Time, "", "", say(subagentsWork))
 	case e.Unreviewed != "":
 		s.writeTitle(e.Time, "", "", say(onlyWords))
-	case r == nil || isOver: // a step of a review that was passed over, or a second end
+	case isOver, e.Step != nil && !isBegun: // a second end, or a step of a review that was passed over
 	case e.Step != nil:
 		s.writeStep(*e.Step, r, e.Time)
-	case r.Ended.IsZero():
-		s.writeTitle(e.Time, r.ID, r.reviewTitle(), say(reviewBegins))
+	case e.Review.Ended.IsZero():
+		s.written[id] = false
+		s.writeTitle(e.Time, id, e.Review.reviewTitle(), say(reviewBegins))
 		if r.occasion().isByHand { // the session's prompts may be in no timeline
 			s.writeFact(leadAsked, cutMiddle(r.Request, promptShown))
 		}
 		s.writeOccasion(r)
-		if known := s.past.review(r.ID); known != nil && known.isAbandoned() {
-			r.Verdict = known.Verdict
-			r.Error = known.Error
-		}
 	default:
+		s.written[id] = true
 		s.writeEnd(r)
 	}
 }
@@ -215,10 +218,10 @@ const promptShown = 600
 // writeAbandoned ends the reviews that were abandoned: no line does before the next prompt comes.
 func (s *story) writeAbandoned() {
 	for i := range s.history.Reviews {
-		if r := &s.history.Reviews[i]; r.isAbandoned() {
-			if r.Ended = r.lastTime(); !s.raw {
-				s.writeEnd(r)
-			}
+		r := &s.history.Reviews[i]
+		if isOver, isBegun := s.written[r.ID]; isBegun && !isOver && r.isAbandoned() {
+			s.written[r.ID] = true
+			s.writeEnd(r)
 		}
 	}
 }
@@ -276,8 +279,7 @@ func (s *story) writeStep(did step, of *review, at time.Time) {
 	text := did.inWords(of.Seen.Top)
 	switch did.Kind {
 	case stepCall:
-		known := s.past.review(of.ID)
-		isGone := known != nil && !known.Ended.IsZero() && !slices.Contains(known.did.Tools, did.Tool)
+		isGone := !of.Ended.IsZero() && !slices.Contains(of.did.Tools, did.Tool)
 		if isGone || tryCall().MatchString(did.Tool) {
 			return
 		}
@@ -331,7 +333,7 @@ func (s *story) writeEnd(r *review) {
 // which would have overwritten it.
 func (s *story) keepsRequest(r *review) bool {
 	isLater := func(other review) bool { return other.Way != "" && other.Begun.After(r.Begun) }
-	return r.Way != "" && !slices.ContainsFunc(s.past.Reviews, isLater)
+	return r.Way != "" && !slices.ContainsFunc(s.history.Reviews, isLater)
 }
 
 // ran returns a command that the reviewer ran, how ccc try saw it end, and the end of its output.
