@@ -134,7 +134,7 @@ func (c *checkup) checkHooks() (string, error) {
 	mutes, hint := c.launch.mutes()
 	_, unrecorded := os.Stat(d.installedFile())
 	_, noCommand := os.Stat(d.commandFile())
-	theirs := theirCommand(d, d.here)
+	theirs := theirCommand(d)
 	doubled := c.launch.doubled()
 	launch := shellQuote(d.hookPath()) + " --supervisor"
 	switch {

@@ -1,7 +1,7 @@
 package main
 
 // An event of Claude Code's comes from stdin. Its transcript is read once the client has written the last
-// entries.
+// entries. The answer is made of the event and what came of its review; no file is read for it.
 
 import (
 	"cmp"
@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -147,4 +148,88 @@ func (e *hookEvent) saysLast(talk *conversation) bool {
 	last := strings.TrimSpace(talk.lastWords)
 	isSaid := strings.Contains(said, last) || strings.Contains(last, said)
 	return last != "" && talk.lastCall == "" && isSaid
+}
+
+// answerTrial answers an event in a trial of the hooks (trial.go): it makes the file at path, with the id of
+// the session, when that starts. A prompt is blocked: it would reach the model.
+func answerTrial(path string, event *hookEvent) (decision any, err error) {
+	switch event.HookEventName {
+	case eventStart:
+		return nil, os.WriteFile(path, []byte(event.SessionID), 0o600)
+	case eventPrompt:
+		return blocked("ccc tries the hooks, and no prompt is answered"), nil
+	}
+	return nil, nil
+}
+
+// blocked is the decision that sends the agent back with a reason, or keeps a prompt from it.
+func blocked(reason string) map[string]any {
+	return map[string]any{"decision": "block", "reason": reason}
+}
+
+// toolDecision is the decision about a call of a tool: allow or deny.
+func toolDecision(decision, reason string) map[string]any {
+	return map[string]any{"hookSpecificOutput": map[string]string{
+		"hookEventName": eventPreToolUse, "permissionDecision": decision, "permissionDecisionReason": reason}}
+}
+
+// systemMessage is an answer that Claude Code shows to the user.
+func systemMessage(text string) map[string]any {
+	return map[string]any{"systemMessage": supervisorTag + " " + printable(redact(text))}
+}
+
+// decide returns the answer to the event of a review that ended so: what the agent may do, and in a session
+// what the user reads. nil is no answer.
+func (r review) decide(inSession bool) any {
+	answer := map[string]any{}
+	isQuestion := r.occasion().isQuestion
+	isBlock := r.Verdict == verdictBlock && !r.Observed
+	switch {
+	case !isQuestion && isBlock:
+		answer = blocked(r.Feedback)
+	case !isQuestion, r.Observed, r.Verdict == verdictFailed, r.Verdict == verdictCancelled:
+	case isBlock:
+		answer = toolDecision("deny", r.Feedback)
+	case r.Verdict == verdictLimit:
+		answer = toolDecision("allow", r.usedUp())
+	default:
+		answer = toolDecision("allow", r.Feedback)
+	}
+	if inSession && r.Verdict != verdictCancelled {
+		text := r.message()
+		if r.lost != nil {
+			text += "\n" + say(notRecorded, r.lost)
+		}
+		maps.Copy(answer, systemMessage(text))
+	}
+	if len(answer) == 0 {
+		return nil
+	}
+	return answer
+}
+
+// message is what the user reads of a review that ended so: that it failed, that the limit is reached, or
+// what the verdict rests on. A question that was sent back comes with its answer, since the client shows
+// neither the question nor whose words the agent gets.
+func (r review) message() string {
+	on := r.occasion()
+	switch {
+	case r.Verdict == verdictFailed:
+		return say(on.unreviewed, cutMiddle(r.Error, 200), r.advice())
+	case r.Verdict == verdictLimit:
+		text := say(on.overLimit, r.usedUp())
+		if r.Feedback != "" {
+			text += "\n" + say(feedbackStillOpen, cutMiddle(r.Feedback, 1000))
+		}
+		return text
+	case r.Verdict == verdictBlock && r.Observed:
+		return r.receipt() + "\n" + say(observedFeedback, r.Feedback)
+	case r.Verdict == verdictBlock && on.isQuestion:
+		answer := say(on.answer, cutMiddle(r.Feedback, 500))
+		lines := []string{say(on.answered), r.Question, answer, r.receipt(), say(on.otherwise)}
+		return strings.Join(lines, "\n")
+	case r.Verdict == verdictAllow && r.Feedback != "":
+		return r.receipt() + "\n" + say(leftToUser, r.Feedback)
+	}
+	return r.receipt()
 }

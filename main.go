@@ -97,8 +97,9 @@
 //	review.go             one review: begin, call, end; or why there was none
 //	switch.go             what answers /supervisor
 //	review_by_hand.go     ccc review
-//	event.go              an event of Claude Code's, and the conversation that it names
-//	hook.go               one event in, one decision out, and what the user reads of it
+//	event.go              an event of Claude Code's, the conversation that it names, and how it is answered
+//	due.go                whether an event is answered, and whether a stop is to be reviewed
+//	hook.go               one event in, one decision out
 //
 // Commands:
 //

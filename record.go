@@ -67,9 +67,12 @@ func (p place) changeRecord(change func(*treeRecord)) error {
 	return errors.Join(err, replaceFile(p.file(".json"), append(encodeJSON(r), '\n')))
 }
 
-// noteLast notes the review, which begins, as the last one.
-func (p place) noteLast(session, review string) error {
-	return p.changeRecord(func(r *treeRecord) { r.Last = &newestReview{session, review} })
+// noteLast notes the review as the last one, unless it is of a question.
+func (p place) noteLast(session string, last review) error {
+	if last.occasion().isQuestion {
+		return nil
+	}
+	return p.changeRecord(func(r *treeRecord) { r.Last = &newestReview{session, last.ID} })
 }
 
 // moveBegin notes in its state that the session's change begins there, and changes the record.
@@ -275,7 +278,7 @@ func (p place) settle(s sessionFiles, r review, transcript string) error {
 		state, _ := s.readState()
 		next.begin = p.ownBegin(state, transcript, time.Time{})
 	}
-	next.Branch = p.branch()
+	next.Branch = r.Seen.Branch
 	put := func(t *treeRecord) { t.put(next, now(), r.open) }
 	if on.isByHand {
 		return p.changeRecord(put)

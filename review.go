@@ -24,8 +24,9 @@ func newReview(occasion string) review {
 	return review{ID: id, Event: occasion, Begun: now(), did: noSteps()}
 }
 
-// describe notes in r what it is of.
-func (r *review) describe(of subject) {
+// describe notes in r what it is of, and where.
+func (s *supervision) describe(r *review, of subject) {
+	r.Seen.tree = s.place.tree
 	r.Request = cutMiddle(of.newest().String(), 4000)
 	r.Awaited = of.awaited()
 	r.Waiting = r.Awaited != ""
@@ -33,6 +34,64 @@ func (r *review) describe(of subject) {
 	if on := r.occasion(); on.isQuestion {
 		r.Question = on.quote(of.question)
 	}
+}
+
+// judge reviews a stop or a question, if neither ccc.json nor the limit keeps it from that.
+func (s *supervision) judge(ctx context.Context, r review, of subject, isAgain bool) review {
+	r.Observed = s.mode() == modeObserve
+	s.describe(&r, of)
+	isUsedUp := false
+	err := s.configErr
+	if err == nil {
+		isUsedUp, err = s.count(&r, isAgain)
+	}
+	switch {
+	case err != nil:
+		r = s.end(r, err)
+	case isUsedUp:
+		r = s.endAtLimit(r)
+	default:
+		about := fmt.Sprintf("session: %s  event: %s", s.session.id, r.Event)
+		if !r.Observed {
+			about += "  iteration " + r.reviewNumber()
+		}
+		rule := strings.Repeat("─", 60)
+		s.print(rule, say(hookBegun), about, rule)
+		r = s.conduct(ctx, r, of)
+	}
+	r.Feedback = s.cutFeedback(r.Feedback)
+	return r
+}
+
+// count counts the review, and gives it its number and its limit. One that is observed has neither, but the
+// budget is for those, too. It reports whether the limit is reached or the budget used up. isAgain is
+// set if a hook has sent the agent back before.
+func (s *supervision) count(r *review, isAgain bool) (isUsedUp bool, err error) {
+	err = s.changeState(func(state *sessionState) {
+		state.PutOffFor = nil
+		if !r.Observed {
+			r.Limit = s.reviewLimit()
+		}
+		budget := s.config.Supervisor.MaxBudgetUSD
+		switch {
+		case budget > 0 && s.past.budgetLeft(budget) <= 0:
+			r.Error = say(budgetUsed, budget)
+		case state.Count < r.Limit:
+			state.Count++
+			r.Iteration = state.Count
+		}
+	})
+	s.warnLost("counting the iteration", err)
+	switch {
+	case err == nil || r.Observed:
+	case isAgain || !r.occasion().isStop:
+		// Without a count only Claude Code's own flag bounds the loop, and for questions nothing does.
+		return false, errNoCount
+	default:
+		r.Iteration = 1
+		r.Limit = s.reviewLimit()
+	}
+	return r.Error != "" || r.Iteration == 0 && !r.Observed, nil
 }
 
 // conduct has a reviewer judge the subject. It prints and records what comes of it, and returns r with that.
@@ -83,9 +142,7 @@ func (s *supervision) begin(ctx context.Context, r *review) {
 	s.warn("locking the review's file", err)
 	r.isRecorded = true
 	s.append(entry{Review: r})
-	if !r.occasion().isQuestion {
-		s.warnLost("noting the last review", s.place.noteLast(s.session.id, r.ID))
-	}
+	s.warnLost("noting the last review", s.place.noteLast(s.session.id, *r))
 }
 
 // takeChange takes the change, unless that was done, and returns what was seen.
@@ -296,6 +353,25 @@ func (s *supervision) endAtLimit(r review) review {
 	return s.record(r)
 }
 
+// feedbackLimit is in characters. Claude Code gives the agent a reason whole, and twice, so length costs.
+const feedbackLimit = 8000
+
+// cutFeedback shortens feedback to feedbackLimit and names the file that has all of it. If that can't be
+// written, the feedback stays whole.
+func (s *supervision) cutFeedback(feedback string) string {
+	runes := []rune(feedback)
+	if len(runes) <= feedbackLimit {
+		return feedback
+	}
+	err := os.WriteFile(s.session.feedbackFile(), []byte(feedback), 0o600)
+	if err != nil {
+		s.warn("keeping the whole feedback", err)
+		return feedback
+	}
+	note := "\n" + say(feedbackCut, s.session.feedbackFile())
+	return string(runes[:feedbackLimit-len([]rune(note))]) + note
+}
+
 // countEnd begins the count anew at an approved stop. What is still to come wakes the agent without a prompt:
 // its reviews are counted on. One that turned out to be observed, and so counts for no limit, is given back.
 func (s *supervision) countEnd(r review) {
@@ -319,8 +395,8 @@ func (s *supervision) record(r review) review {
 	s.warnLost("recording what has become of the change", s.place.settle(s.session, r, s.transcript))
 	if r.isRecorded {
 		s.release()
-	} else if !r.occasion().isQuestion { // it has not begun
-		s.warnLost("noting the last review", s.place.noteLast(s.session.id, r.ID))
+	} else { // it has not begun
+		s.warnLost("noting the last review", s.place.noteLast(s.session.id, r))
 	}
 	s.warn("reading the timeline", s.past.read())
 	if recorded := s.past.review(r.ID); recorded != nil {

@@ -31,7 +31,6 @@ func reviewNow(c *invocation, d dirs) error {
 		return err
 	}
 	of := s.subjectByHand(talk, d.here)
-	r.Seen.tree = s.place.tree
 	what := clip(oneLine(of.newest().words), 100)
 	short := shortID(stored.id)
 	tree := printable(pathFrom("", s.place.root))
@@ -42,7 +41,7 @@ func reviewNow(c *invocation, d dirs) error {
 	timeout, late := s.patience()
 	ctx, cancel := s.untilEnded(timeout, late)
 	defer cancel()
-	r.describe(of)
+	s.describe(&r, of)
 	ended := s.conduct(ctx, r, of).redacted()
 	if err := s.printReview(ended, c.has("--json")); err != nil {
 		return err

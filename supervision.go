@@ -20,6 +20,7 @@ import (
 type supervision struct {
 	dirs       dirs           // of the project
 	config     *configuration // the defaults if ccc.json can't be used
+	configErr  error          // why a hook can't use it
 	session    sessionFiles
 	transcript string       // the path of the session's
 	state      sessionState // as it was read or written last

@@ -23,8 +23,8 @@ func modeLine(s summary, present mode, limit int) string {
 
 // theirCommand returns the file that makes /supervisor a command or a skill of the user's own, in Claude
 // Code's directory or in the project, "" for none. Then ccc leaves it alone.
-func theirCommand(d dirs, project string) string {
-	for _, dir := range []string{d.claude, filepath.Join(project, ".claude")} {
+func theirCommand(d dirs) string {
+	for _, dir := range []string{d.claude, filepath.Join(d.here, ".claude")} {
 		skill := filepath.Join(dir, "skills/supervisor/SKILL.md")
 		command := filepath.Join(dir, "commands/supervisor.md")
 		if _, err := os.Stat(skill); err == nil {

@@ -73,12 +73,12 @@ func TestSlashCommandIsTheirs(t *testing.T) {
 		{"claude/skills/other/SKILL.md", "", false},
 	} {
 		dir := t.TempDir()
-		d := dirs{claude: filepath.Join(dir, "claude")}
+		d := dirs{claude: filepath.Join(dir, "claude"), here: filepath.Join(dir, "project")}
 		check(t, os.MkdirAll(d.claude, 0o700))
 		older := map[string]string{d.commandFile(): checksum([]byte("an older ccc's"))}
 		check(t, os.WriteFile(d.installedFile(), encodeJSON(&installation{Files: older}), 0o600))
 		path := filepath.Join(dir, test.path)
 		check(t, errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(test.text), 0o600)))
-		expectIs(t, test.path+": "+test.text, theirCommand(d, filepath.Join(dir, "project")) != "", test.theirs)
+		expectIs(t, test.path+": "+test.text, theirCommand(d) != "", test.theirs)
 	}
 }

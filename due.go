@@ -1,0 +1,173 @@
+package main
+
+// Whether an event of Claude Code's is answered, and whether a stop or a question is to be reviewed.
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"slices"
+	"syscall"
+)
+
+// A hook is one event on its way to a decision.
+type hook struct {
+	supervision
+	event     *hookEvent
+	operand   string // of /supervisor, if isCommand
+	isCommand bool   // the prompt is /supervisor
+}
+
+// newHook returns the hook for an event of a supervised session. For another event it is nil, and answer is
+// what is answered, nil for nothing. stateDir is the --state-dir flag, or "".
+func newHook(env environ, stateDir string, event *hookEvent) (h *hook, answer any, err error) {
+	d, err := findDirs(env, stateDir)
+	if err != nil {
+		return nil, nil, err
+	}
+	event.Cwd = cmp.Or(event.Cwd, d.here) // Claude Code runs a hook where the agent is
+	d.here = cmp.Or(env.get(projectVariable), event.Cwd)
+	h = &hook{event: event, supervision: supervision{dirs: d, config: defaultConfig(),
+		session: d.state.session(event.SessionID), transcript: event.TranscriptPath}}
+	h.findSession()
+	h.operand, h.isCommand = slashCommand(string(event.Prompt))
+	h.isCommand = h.isCommand && event.HookEventName == eventPrompt && theirCommand(d) == ""
+	if h.mode() == modeOff && !h.isCommand {
+		return nil, nil, nil
+	}
+	h.config, h.configErr = loadConfig(d)
+	h.config.use(env)
+	if h.caller.isHelper {
+		return nil, blocked(say(modeNotForAgent)), nil
+	}
+	h.place = d.state.place(d.here, event.Cwd, env)
+	// A closed stderr must not end the hook in the middle of a review.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
+	if err := h.session.dir.create(); err != nil {
+		fmt.Fprintln(os.Stderr, "ccc: writing to the state directory:", err)
+	}
+	h.log(hookSubcommand+" invoked", "event", h.event.HookEventName)
+	h.warn("keeping the event", keep(h.session.eventFile(), h.event.text))
+	if h.event.odd != "" {
+		h.warn("reading the hook event", errors.New("of another type than expected: "+h.event.odd))
+	}
+	if event.AgentID != "" {
+		return nil, nil, nil
+	}
+	h.past, err = h.session.readPast(h.state)
+	h.warn("reading the timeline", err)
+	return h, nil, nil
+}
+
+// findSession finds who calls the hook, and the state of the session, which may go on as another one.
+func (h *hook) findSession() {
+	answered := []string{eventStart, eventPrompt, eventStop, eventPreToolUse}
+	claims := slices.Contains(answered, h.event.HookEventName) // a tool's `claude mcp list` has a SessionEnd
+	var err error
+	if h.caller, err = h.dirs.callerNow(claims); err != nil {
+		fmt.Fprintln(os.Stderr, "ccc: noting whose the launch is:", err)
+	}
+	h.state, err = h.session.readState() // if it can't be read, it has the last switch
+	if claims && err == nil && h.dirs.env.get(jobVariable) != "" && len(h.state.MovedFrom) == 0 {
+		before, isForked, isKnown := h.dirs.movedFrom(h.event.SessionID, h.event.TranscriptPath)
+		if isKnown {
+			h.warn("going on as the session that was moved", h.session.goOnAs(before, isForked))
+			h.state, _ = h.session.readState()
+		}
+	}
+}
+
+// due returns what is to be judged of the event. If no review is due, told is the message for the user, nil
+// for none.
+func (h *hook) due(ctx context.Context, on *occasion) (of subject, told any, isDue bool) {
+	isObservedQuestion := func() bool { return on.isQuestion && h.mode() == modeObserve }
+	if isObservedQuestion() { // it would only wait for its review
+		return of, nil, false
+	}
+	of = h.subject(on)
+	switch { // the mode now heeds what waits in the queue
+	case h.mode() == modeOff:
+		h.log("stop not reviewed", "queued", modeOff)
+		return of, nil, false
+	case isObservedQuestion():
+		return of, nil, false
+	case on.isStop && h.putsOff():
+		return of, systemMessage(say(deferred)), false
+	}
+	if h.configErr != nil || on.isQuestion || h.hasWorked(ctx, &of) {
+		return of, nil, true
+	}
+	h.log("stop not reviewed", "review", reviewWork)
+	h.append(entry{Unreviewed: reviewWork})
+	if of.change.Repository != "" && of.change.Unseen == "" {
+		h.warnLost("ending the change", h.place.endUnchanged(h.session, of.change.begin))
+	}
+	if h.lost != nil {
+		told = systemMessage(say(notRecorded, h.lost))
+	}
+	return of, told, false
+}
+
+// putsOff reports whether a stop is not to be reviewed yet, and records that. Subagents of an interactive
+// session still work, and their end wakes it. If the same ones worked at the last such stop, one may hang.
+// That holds only if since then neither a review nor a word of Claude Code's own has come: a subagent that
+// is resumed has the same id (2.1.280, 2.1.332).
+func (h *hook) putsOff() bool {
+	ids := h.event.subagents()
+	isInteractive := h.dirs.env.get(entrypointVariable) == "cli"
+	if !isInteractive || len(ids) == 0 || slices.Equal(ids, h.state.PutOffFor) {
+		return false
+	}
+	h.notePutOff(ids)
+	h.append(entry{Unreviewed: unreviewedYet, Subagents: ids})
+	h.log("stop not reviewed", unreviewedYet, len(ids))
+	return h.lost == nil // else the next one would wait, too
+}
+
+// notePutOff notes the subagents for which a stop was put off, nil for none.
+func (h *hook) notePutOff(ids []string) {
+	err := h.changeState(func(s *sessionState) { s.PutOffFor = ids })
+	h.warnLost("noting which subagents work", err)
+}
+
+// hasWorked reports whether a stop is to be reviewed. It always is, but with `review: "work"` only if the
+// last review did not approve, or the agent has called a tool since that began, or there is a change. A
+// transcript that can't be read, or is not complete, may hold a call. If the change is not known, the calls
+// alone count.
+func (h *hook) hasWorked(ctx context.Context, of *subject) bool {
+	last := h.past.last.stop
+	since := last.Begun
+	switch {
+	case h.config.Supervisor.Review != reviewWork, of.incomplete, h.past.firstPrompted.IsZero():
+		return true
+	case last.ID == "":
+		since = h.past.firstPrompted.Add(-promptTimeout)
+	case last.Verdict != verdictAllow:
+		return true
+	}
+	if of.called.After(since) {
+		return true
+	}
+	h.takeChange(ctx, occasionNamed(eventStop), of)
+	return len(of.change.paths) > 0 || ctx.Err() != nil // Esc, which is no stop of words
+}
+
+// subject returns what is to be judged of the event, once the transcript has what belongs to that.
+func (h *hook) subject(on *occasion) subject {
+	e := h.event
+	of := subject{section: on.section, inPlanMode: e.PermissionMode == "plan", tasks: e.BackgroundTasks,
+		crons: e.SessionCrons, lastMessage: string(e.LastAssistantMessage)}
+	if on.isQuestion {
+		of.question = encodeJSON(e.ToolInput)
+	}
+	var err error
+	of.conversation, err = e.conversation(h.past.newestPrompt)
+	h.warn("reading the transcript", err)
+	if theirCommand(h.dirs) == "" {
+		h.queue.follow(e.TranscriptPath, of.conversation)
+	}
+	return of
+}
