@@ -196,34 +196,6 @@ func TestLook(t *testing.T) {
 	expectIs(t, "a hook of the user's has run", isThere(filepath.Join(box.work, "ran")), false)
 }
 
-// What a look leaves out is named: repositories inside with a commit and without, submodules with changes of
-// their own, large files that git does not track, and what can't be read. An edit there is no change.
-func TestLookLeavesOut(t *testing.T) {
-	box := newFakeBox(t)
-	box.gitIn(box.work, "git init -q; git init -q ../lib; git -C ../lib commit -q --allow-empty -m l; "+
-		"git submodule --quiet add ../lib lib; git add .; git commit -qm first")
-	before, _ := box.lookIn(box.work)
-	box.gitIn(box.work, "git init -q empty; echo x >empty/x; git init -q full; "+
-		"git -C full commit -q --allow-empty -m i; echo y >lib/y; head -c 10485761 /dev/zero >large; "+
-		"touch closed; chmod 0 closed notes.txt; git worktree add -q wt")
-	l, left := box.lookIn(box.work)
-	wants := map[words]string{changesNested: "empty/ full/ wt/", changesDirty: "lib", changesLarge: "large"}
-	tree := before.Tree
-	if os.Getuid() == 0 { // who can read all
-		tree = box.gitIn(box.work, "git add closed; git write-tree")
-	} else {
-		wants[changesUnread] = "closed"
-	}
-	expectIs(t, "why it is not known", l.Unseen, "")
-	for why, want := range wants {
-		expectIs(t, why.en, strings.Join(left[why], " "), want)
-	}
-	expectIs(t, "the tree", l.Tree, tree)
-	text := judgedChange{look: l, base: l.Tree, from: l.begin, leftOut: left}.changeText()
-	expectIn(t, "the request", text, "没有看：empty/、full/、wt/\n", "没提交的改动：lib\n",
-		"10 MB、git 没有跟踪，没有看：large")
-}
-
 // What an ordinary user's git can't read is left out, and named in the request: a file that it tracks, and
 // one that it does not.
 func TestLookUnread(t *testing.T) {
@@ -306,31 +278,5 @@ func TestLookFails(t *testing.T) {
 		expectIs(t, name+": in time", patience == time.Minute || time.Since(start) < 15*time.Second, true)
 		left, _ := filepath.Glob(filepath.Join(box.placeIn(dir).objects(), "look-*"))
 		expectIs(t, name+": what is left", strings.Join(left, " "), "")
-	}
-}
-
-// ccc's own state in the working tree is no part of the change, whether git tracks it or not.
-func TestLookWithoutState(t *testing.T) {
-	for _, tracked := range []bool{false, true} {
-		box := newHookBox(t)
-		box.inSession()
-		box.vars = append(box.vars, "CCC_WORK_DIR="+box.work)
-		box.repository()
-		without, _ := box.lookIn(box.work)
-		box.submit("do it")
-		state := stateDir(filepath.Join(box.work, "ccc"))
-		with, _ := lookAt(t, state.place(box.work, box.work, box.vars), time.Minute)
-		expectIs(t, "the tree", with.Tree+with.Unseen, without.Tree)
-		if tracked {
-			box.gitIn(box.work, "git add -f ccc; git commit -qm state")
-		}
-		box.write("../work/a", 0o600, "a\n")
-		box.reviews(allows(""))
-		box.stop("")
-		expectIn(t, "the request", box.read("../fake/reviewer-1.stdin"), "```\nA a\n```\n")
-		if tracked {
-			box.gitIn(box.work, "git add -A; git commit -qm all")
-		}
-		expectEnd(t, "the verdict", box.run(20*time.Second, "", "ccc", "verdict"), 0, "allow\n", "没有改动")
 	}
 }

@@ -109,14 +109,6 @@ func FuzzConfig(f *testing.F) {
 	})
 }
 
-// Of a secret that contains another one no part is left, whichever of them is found first.
-func TestRedactedWhole(t *testing.T) {
-	const one, longer = "A_TOKEN=secret-12", "B_TOKEN=secret-12-and-more"
-	for _, env := range [][]string{{one, longer}, {longer, one}} {
-		expectIs(t, "redacted", newRedactor(env)("a secret-12 b secret-12-and-more c"), "a *** b *** c")
-	}
-}
-
 // Each value that README.md or the client allows is taken.
 func TestConfigValues(t *testing.T) {
 	for _, text := range []string{noFile, "{}", "\ufeff{}", twoProviders,

@@ -70,9 +70,7 @@ func TestDoctorGit(t *testing.T) {
 		":":                             "; outside a repository, as here, a reviewer is not shown",
 		withoutGit:                      notShown + "exec: \"git\": executable file not found in $PATH\n",
 		gitIs("2.33.8"):                 notShown + "it is older than 2.34: 2.33.8\n         install",
-		gitIs("2.34.1"):                 "ok       git: 2.34.1",
 		gitIs("2.50.1 (Apple Git-155)"): "ok       git: 2.50.1 (Apple Git-155)",
-		gitIs("none"):                   notShown + "it is older than 2.34: none\n",
 	} {
 		got := box.run(60*time.Second, "", "sh", "-c", "rm -rf .git ../bin/git; "+script+"; exec ccc doctor")
 		expectIs(t, script+": the exit code", got.code, 0)
@@ -107,11 +105,9 @@ func TestDoctorMends(t *testing.T) {
 	const launch, edit, install = "/ccc --supervisor", "${EDITOR:-vi} ", installClaude
 	const own = `replace $config '"provider":"kimi"' '"provider":"own"'; ` +
 		`replace $config '"kimi":' '"own":{"env":{"X":"${OWN_TOKEN}"}},&'`
-	const unknown = `cp $config $HOME/good; replace $config '"kimi"}' '"glm"}'`
 	const broken = `cp $settings $HOME/good; echo '{,' >$settings`
 	const large = `head -c 102401 /dev/zero | tr '\0' x >SUPERVISOR.md`
 	const wrapper = `printf '#!/bin/sh\nexec ccc "$@"\n' >$HOME/ccc; chmod 700 $HOME/ccc; `
-	const helper = `replace $settings '"disableAllHooks": false' '&, "apiKeyHelper":"echo SECRET"'`
 	const keepsNone = `echo '{"env":{"CLAUDE_CODE_SKIP_PROMPT_HISTORY":"true"}}' >$local`
 	const installed = withoutClaude + "; mkdir -p $HOME/.local/bin; ln -s $FAKE $HOME/.local/bin/claude"
 	for _, test := range []struct{ finding, names, mend, damage string }{
@@ -120,19 +116,14 @@ func TestDoctorMends(t *testing.T) {
 		{"problem  claude", "/no/claude", "unset CCC_CLAUDE", `export CCC_CLAUDE=/no/claude`},
 		{"problem  claude", "2.1.279, is older than 2.1.280", install, `claude_is "echo '2.1.279 (Claude Code)'"`},
 		{"warning  claude", `not Claude Code: to --version it says "hello"`, install, `claude_is "echo hello"`},
-		{"warning  claude", `to --version it says "exit status 3"`, install, `claude_is "exit 3"`},
 
 		{"problem  configuration", "ccc.json: line 1, column 11: ", edit, `echo '{"SECRET":,}' >$config`},
-		{"problem  configuration", `"glm" is no provider`, edit, unknown},
 		{"problem  provider", "${K}, which is not set", "read -rs K; export K", `replace $config SECRET '${K}'`},
 		{"problem  provider", "providers.own.env.X of ccc.json is ${OWN_TOKEN}", "read -rs OWN_TOKEN; ", own},
 		{"problem  provider", "work/.claude/settings.json: env.ANTHROPIC_MODEL", edit,
 			`echo '{"env":{"ANTHROPIC_MODEL":"SECRET 2"}}' >$shared`},
-		{"problem  provider", "home/.claude/settings.json: apiKeyHelper", edit, helper},
 
 		{"warning  hooks", "settings.json lacks", launch, `rm $settings`},
-		{"warning  hooks", "lacks something", launch, `replace $settings '"AskUserQuestion"' '"Bash"'`},
-		{"warning  hooks", "something of ccc's, or", launch, `replace $settings '"SessionStart"' '"Other"'`},
 		{"warning  hooks", "or calls another ccc", launch, `replace $settings '[^"]*bin/ccc' /no/such/ccc`},
 		{"warning  hooks", "another ccc than", launch, wrapper + `replace $settings '[^"]*bin/ccc' $HOME/ccc`},
 		{"warning  hooks", "than /", launch, `replace $settings '"timeout": 600' '"timeout": 60'`},

@@ -108,31 +108,24 @@ func TestLaunchParsed(t *testing.T) {
 		"a prompt needs quotes; to pass the word on to claude: ccc -- "
 	unknown := func(word string) string { return fmt.Sprintf(noSuch, word, strings.Join(subcommands, ", ")) }
 	for _, test := range []struct{ line, vars, want string }{ // words are parted by |
-		{"", "", "plain : "},
 		{"kimi", "", "plain kimi: "},
-		{"--supervisor", "", "supervised : "},
 		{"--supervisor|kimi|--supervisor|-p|x", "", "supervised kimi: -p|x"},
 		{"kimi|glm", "", "plain kimi: glm"},
 		{"glm|--|-p|--supervisor", "", "plain glm: -p|--supervisor"},
 		{"--|glm", "", "plain : glm"},
 		{"-p|--|--supervisor", "", "plain : -p|--|--supervisor"},
-		{"fix it|kimi", "", "plain : fix it|kimi"},
 		{"--supervisor|修好测试", "", "supervised : 修好测试"},
 		{"fix\nit|-p", "", "plain : fix\nit|-p"},
-		{"修复\u3000它", "", "plain : 修复\u3000它"},
 		{"naïve", "", "plain : naïve"},
 		{"", "1", "supervised : "},
-		{"", "0", "plain : "},
 		{"", "1 1-1.1", "plain : "},
 		{"--supervisor", "1 1-1.1", "supervised : "},
 		{"kimi|--supervisor|log", "", "supervised kimi: log"},
 		{"default", "", unknown("default") + "default"},
 		{"-p|--supervisor|x", "", late},
-		{"kimi|-p|--supervisor", "", late},
 		{"--supervisor|log", "", `"log" goes without --supervisor: ccc log`},
 		{"kimo", "", unknown("kimo") + "kimo"},
 		{"it's", "", unknown("it's") + `'it'\''s'`},
-		{"$5|-p", "", unknown("$5") + "'$5'"},
 	} {
 		value, token, _ := strings.Cut(test.vars, " ")
 		env := environ{supervisorVariable + "=" + value, launchVariable + "=" + token}
@@ -161,7 +154,6 @@ func TestLaunchAdded(t *testing.T) {
 		"":                             "",
 		"--add-dir a b -p c":           "/h/a /h/b",
 		"--add-dir=/a b":               "/a",
-		"x --add-dir /a --add-dir b":   "/a /h/b",
 		"--add-dir=a --add-dir b -- c": "/h/a /h/b",
 		"--add-dir -- /a":              "",
 		"-p --add-dirs a":              "",

@@ -90,17 +90,14 @@ func TestPrivateKeys(t *testing.T) {
 	key := pem(private, "\n")
 	lines := strings.Split(key, "\n")
 	for name, c := range map[string]struct{ text, want string }{
-		"RSA":       {pem("RSA "+private, "\n"), "***"},
-		"OpenSSH":   {"$ cat id\n" + pem("OPENSSH "+private, "\n") + "\nok", "$ cat id\n***\nok"},
-		"PGP":       {pem("PGP "+private+" BLOCK", "\n"), "***"},
-		"JSON":      {`{"private_key": "` + pem(private, `\n`) + `\n"}`, `{"private_key": "***\n"}`},
-		"diff":      {strings.ReplaceAll(key, "\n", "\n+"), "***"},
-		"numbered":  {strings.ReplaceAll(key, "\n", "\n     2\t"), "***"},
-		"head":      {"$ head\n" + strings.Join(lines[:3], "\n") + "\nok", "$ head\n***"},
-		"encrypted": {strings.Replace(key, "\n", "\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES\n\n", 1), "***"},
-		"two":       {key + "\nand\n" + key, "***\nand\n***"},
-		"code":      {`strings.Contains(text, "-----BEGIN ` + private + `-----")`, ""},
-		"public":    {strings.ReplaceAll(key, "PRIVATE", "PUBLIC"), ""},
+		"RSA":     {pem("RSA "+private, "\n"), "***"},
+		"OpenSSH": {"$ cat id\n" + pem("OPENSSH "+private, "\n") + "\nok", "$ cat id\n***\nok"},
+		"JSON":    {`{"private_key": "` + pem(private, `\n`) + `\n"}`, `{"private_key": "***\n"}`},
+		"diff":    {strings.ReplaceAll(key, "\n", "\n+"), "***"},
+		"head":    {"$ head\n" + strings.Join(lines[:3], "\n") + "\nok", "$ head\n***"},
+		"two":     {key + "\nand\n" + key, "***\nand\n***"},
+		"code":    {`strings.Contains(text, "-----BEGIN ` + private + `-----")`, ""},
+		"public":  {strings.ReplaceAll(key, "PRIVATE", "PUBLIC"), ""},
 	} {
 		if c.want == "" {
 			c.want = c.text
@@ -138,17 +135,14 @@ func TestSecretValues(t *testing.T) {
 		"SEVEN_KEY=abcd12x", "NAMED_KEY=一二三四五六七八", "POSTGRES_PASSWORD=postgres", "DB_PASSWORD=password",
 		"UPPER_PASSWORD=Password", "WORDS_PASSWORD=correcthorsebat", "LONG_PASSWORD=correcthorsebatt"})
 	for text, want := range map[string]string{
-		"it is Correct horse":                 "it is ***",
 		"abcd1234 abcd1234-more":              "*** ***",
 		`"a\nabcd1234\n"` + "\x1b[1mabcd1234": `"a\n***\n"` + "\x1b[1m***",
-		"为abcd1234。一二三四五六七八":                  "为***。***",
 		"=.*+?[](x1":                          "=***",
 		"one 1\ntwo 2":                        "***",
 		"\xff\xfeabcd1234":                    "\xff\xfe***",
 		"abcd9876 SPACED abcd12x":             "*** SPACED abcd12x",
 		"fix the password reset of postgres":  "fix the password reset of postgres",
 		"correcthorsebat correcthorsebatt":    "correcthorsebat ***",
-		"Password":                            "***",
 	} {
 		expectIs(t, text, redact(text), want)
 	}

@@ -362,85 +362,17 @@ func TestTranscriptMemory(t *testing.T) {
 	}
 }
 
-// FuzzTranscript: of a session of prompts, work, queued words, rewinds, compactions, subagents, notifications
-// and lines that are no entries, exactly the user's words that were not taken back stand; and no other text
-// makes reading panic or run for ever.
+// FuzzTranscript: no text makes reading panic or run for ever, or holds more requests than lines.
 func FuzzTranscript(f *testing.F) {
-	f.Add([]byte{0, 1, 0, 2, 3, 1}, "{")
-	f.Add([]byte{0, 1, 0, 1, 12, 1, 5, 6, 0, 7, 1}, `{"type":"user"}`)
-	f.Add([]byte{0, 6, 0, 4, 1}, userLine("1", "2", "fix it")+"\n"+userLine("2", "1", "round"))
-	f.Fuzz(func(t *testing.T, steps []byte, other string) {
+	for _, seed := range []string{"{", `{"type":"user"}`, transcriptOf("user: fix it; compaction: ; queued: and that"),
+		userLine("1", "2", "fix it") + "\n" + userLine("2", "1", "round")} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
 		path := filepath.Join(t.TempDir(), "x.jsonl")
-		check(t, os.WriteFile(path, []byte(other), 0o600))
-		if got, _ := readConversation(path); len(got.requests) > strings.Count(other, "\n")+1 {
-			t.Errorf("%d requests in %q", len(got.requests), other)
-		}
-		type entry struct {
-			id    string
-			words string // of a request
-			typed bool   // and it is a prompt
-		}
-		var talk []entry // the conversation
-		var lines []string
-		add := func(words, line string) {
-			isTyped := words != "" && strings.Contains(line, `"type":"user"`)
-			talk = append(talk, entry{fmt.Sprint("e", len(lines)), words, isTyped})
-			lines = append(lines, line)
-		}
-		other = strings.ReplaceAll(other, "\n", " ")
-		for n, step := range append([]byte{0}, steps[:min(len(steps), 50)]...) {
-			id, parent := fmt.Sprint("e", len(lines)), ""
-			if len(talk) > 0 {
-				parent = talk[len(talk)-1].id
-			}
-			words := fmt.Sprint("words ", n)
-			switch step % 8 {
-			case 0:
-				add(words, userLine(id, parent, words))
-			case 1:
-				add("", agentLine(id, parent, words))
-			case 2:
-				add("", entryLine(id, parent, "assistant", `"message":{"content":[{"type":"tool_use","id":"t"}]}`))
-				add("", outputLine(fmt.Sprint("e", len(lines)), id, "t", other))
-			case 3:
-				add(words, queuedLine(id, parent, words, ""))
-			case 4: // a prompt is taken back, and another one takes its place
-				back := int(step) / 8 % len(talk)
-				for !talk[back].typed {
-					back--
-				}
-				if talk, parent = talk[:back], ""; back > 0 {
-					parent = talk[back-1].id
-				}
-				add(words, userLine(id, parent, words))
-			case 5:
-				line := userLine(id, parent, words)
-				lines = append(lines, strings.Replace(line, `"isSidechain":false`, `"isSidechain":true`, 1))
-			case 6:
-				add("", boundaryLine(id, parent, ""))
-				summary := userLine(fmt.Sprint("e", len(lines)), id, words, `,"isCompactSummary":true`)
-				add("", strings.Replace(summary, humanOrigin, "", 1))
-			case 7:
-				add("", userLine(id, parent, "<task-notification>\n"+words))
-				lines = append(lines, `{"uuid":"half of a line`, `{"type":"mode","of":{"uuid":"x","parentUuid":"e0"}}`)
-			}
-		}
-		add("", agentLine(fmt.Sprint("e", len(lines)), talk[len(talk)-1].id, "done"))
-		if len(steps)%2 == 1 { // a subagent goes on
-			line := userLine("side", talk[len(talk)-1].id, "words of the agent's")
-			lines = append(lines, strings.Replace(line, `"isSidechain":false`, `"isSidechain":true`, 1))
-		}
-		check(t, os.WriteFile(path, []byte(strings.Join(lines, "\n")), 0o600))
-		got, err := readConversation(path)
-		check(t, err)
-		want := ""
-		for _, e := range talk {
-			if e.words != "" {
-				want += e.words + "|"
-			}
-		}
-		if told := toldOf(got.requests); told != want || got.lastWords != "done" {
-			t.Errorf("got %q, last %q; want %q of\n%s", told, got.lastWords, want, strings.Join(lines, "\n"))
+		check(t, os.WriteFile(path, []byte(text), 0o600))
+		if got, _ := readConversation(path); len(got.requests) > strings.Count(text, "\n")+1 {
+			t.Errorf("%d requests in %q", len(got.requests), text)
 		}
 	})
 }

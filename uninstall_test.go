@@ -84,12 +84,10 @@ func FuzzUninstall(f *testing.F) {
 func TestUninstallAfterEdits(t *testing.T) {
 	const ownHook = `{"hooks":{"UserPromptSubmit":[{"hooks":[{"a":1}]}]}}`
 	for name, test := range map[string]struct{ before, old, new, want string }{
-		"of an older one":     {"{}", `"timeout": 600`, `"timeout": 60`, "{}"},
 		"of another ccc":      {"{}", "/bin/ccc ", "'/old place/ccc' ", "{}"},
 		"own hook beside":     {"{}", `"Stop": [`, `"Stop": [{"hooks": []},`, `{"hooks":{"Stop":[{"hooks":[]}]}}`},
 		"own hook in a group": {"{}", `"timeout": 10`, `"timeout": 10}, {"a": 1`, ownHook},
 		"own key unchanged":   {`{"disableAllHooks":false}`, "", "", `{"disableAllHooks":false}`},
-		"own key first":       {"{}", "{", `{"model": "opus",`, `{"model":"opus"}`},
 		"muted since":         {"{}", `Hooks": false`, `Hooks": true`, `{"disableAllHooks":true}`},
 	} {
 		for _, isRelaunched := range []bool{true, false} {
@@ -115,10 +113,8 @@ func TestSettingsUninstalled(t *testing.T) {
 		"a hook":                 {only, "", "{}"},
 		"keys of the user's":     {complete, "", "{" + unmuted + "}"},
 		"keys that ccc added":    {complete, "disableAllHooks allowManagedHooksOnly", "{}"},
-		"one that ccc added":     {complete, "disableAllHooks model", `{"allowManagedHooksOnly":false}`},
 		"one changed since":      {mutes(complete), "disableAllHooks", mutes("{" + unmuted + "}")},
 		"one that ccc can't add": {`{"model":false,` + only[1:], "model", `{"model":false}`},
-		"nothing of ccc's":       {`{"a":1}`, "disableAllHooks", `{"a":1}`},
 		"among the user's hooks": {among, "", `{"hooks":{"Stop":[` + sayDone + "," + sayDone + `]}}`},
 	} {
 		e, err := editSettings([]byte(test.before))
