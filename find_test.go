@@ -49,9 +49,7 @@ func TestLogSession(t *testing.T) {
 	check(t, os.Chtimes(unopened, time.Time{}, ago(3*time.Hour)))
 	for _, test := range []struct{ args, dir, stdout, stderr string }{
 		{"log", box.work, "会话 ab-new（当前项目最新的会话）", ""},
-		{"log --", box.work, "会话 ab-new（", ""},
 		{"log aa-o", "/", "会话 aa-old\n", ""},
-		{"log --json", box.work, `"prompt":{"text":"in ` + box.home, ""},
 		{"log aa", box.work, "", "ccc: \"aa\" is the beginning of 4 sessions: aa-elsewhere, aa-beside\n" +
 			"     name one, as ccc status lists them\n"},
 		{"log ../x\x1b[31m", box.work, "", `ccc: no session "../x\x1b[31m"`},
@@ -61,9 +59,8 @@ func TestLogSession(t *testing.T) {
 		got := box.finish(cmd, 10*time.Second)
 		expectIs(t, test.args+": it is done", got.code == 0, test.stdout != "")
 		expectIn(t, test.args+": stdout", got.stdout, test.stdout)
-		expectIs(t, test.args+": stdout has something", got.stdout != "", test.stdout != "")
 		expectPrefix(t, test.args+": stderr", got.stderr, test.stderr)
-		expectIs(t, test.args+": stderr has something", got.stderr != "", test.stderr != "")
+		expectIs(t, test.args+": stdout, stderr", got.stdout != "", got.stderr == "")
 	}
 	check(t, os.Remove(unopened))
 	for _, dir := range []string{filepath.Join(box.work, "sub"), "/"} { // outside git the directory counts

@@ -28,19 +28,13 @@ func TestGitRun(t *testing.T) {
 		"GIT_DIR=/nowhere":         false,
 		"GIT_INDEX_FILE=/nowhere":  false,
 		"GIT_INDEX_FILE=/own":      true,
-		"GIT_CONFIG_COUNT=0":       true,
 		"LC_ALL=C":                 true,
-		"LC_ALL=zh_CN.UTF-8":       false,
 		"GIT_NO_REPLACE_OBJECTS=1": true,
-		"GIT_OPTIONAL_LOCKS=0":     true,
-		"HOME=" + box.home:         true,
 	} {
 		expectIs(t, variable, slices.Contains(lines, variable), want)
 	}
 	line, err := git.output("echo out; exit 3")
 	expectIs(t, "the line of a command that fails", line+fmt.Sprint(err != nil), "true")
-	line, err = git.output(":")
-	expectIs(t, "the line of nothing", line+fmt.Sprint(err != nil), "false")
 	var out strings.Builder
 	check(t, git.run("one\ntwo\n", &out, "cat"))
 	expectIs(t, "what it is given", out.String(), "one\ntwo\n")
@@ -48,7 +42,6 @@ func TestGitRun(t *testing.T) {
 	for script, want := range map[string]string{
 		"echo fatal: no >&2; exit 128":                               "fatal: no (exit status 128)",
 		"echo warning: w >&2; echo error: a >&2; echo b >&2; exit 1": "error: a b (exit status 1)",
-		"echo hint: h >&2; exit 3":                                   "exit status 3",
 		"printf %0400d 0 >&2; false":                                 zeros + "… (exit status 1)",
 	} {
 		expectIs(t, script, fmt.Sprint(git.run("", &out, script)), want)

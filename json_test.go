@@ -10,27 +10,18 @@ import (
 func TestJSONEdits(t *testing.T) {
 	for _, test := range []struct{ text, path, value, want string }{
 		{`{}`, "a", `1`, "{\n  \"a\": 1\n}"},
-		{`{ }`, "a", `1`, "{\n  \"a\": 1\n}"},
 		{`{"a":1}`, "a", `[2]`, "{\"a\":[\n    2\n  ]}"},
 		{`{"a" : 1 , "b":2 }`, "a", `3`, `{"a" : 3 , "b":2 }`},
 		{`{"a":1}`, "b", `{"c":2}`, "{\"a\":1,\n  \"b\": {\n    \"c\": 2\n  }}"},
-		{"{\n  \"a\": 1\n}\n", "b", `2`, "{\n  \"a\": 1,\n  \"b\": 2\n}\n"},
-		{`{}`, "a b", `1`, "{\n  \"a\": {\n    \"b\": 1\n  }\n}"},
-		{`{"a":{}}`, "a b", `1`, "{\"a\":{\n    \"b\": 1\n  }}"},
 		{`{"a":{"b":{}}}`, "a b c", `1`, "{\"a\":{\"b\":{\n      \"c\": 1\n    }}}"},
-		{`{"a":{"b":1}}`, "a b", `2`, `{"a":{"b":2}}`},
 		{`{"a":[1]}`, "a 1", `2`, "{\"a\":[1,\n    2]}"},
-		{`{"a":[1,2]}`, "a 0", `3`, `{"a":[3,2]}`},
 		{`{"a":[]}`, "a 0", `1`, "{\"a\":[\n    1\n  ]}"},
 		{`{"a":1,"a":2}`, "a", `3`, `{"a":1,"a":3}`},
 		{"\ufeff{\"a\":1}", "a", `2`, "\ufeff{\"a\":2}"},
 		{`{"<&>":"é\/","n":1e+3}`, "<&>", `"<"`, `{"<&>":"<","n":1e+3}`},
 
-		{`{"a":1}`, "a", "", `{}`},
 		{`{ "a" : 1 }`, "a", "", `{}`},
-		{`{"a":1,"b":2,"c":3}`, "a", "", `{"b":2,"c":3}`},
 		{`{"a":1, "b":2 ,"c":3}`, "b", "", `{"a":1 ,"c":3}`},
-		{`{"a":1,"b":2}`, "b", "", `{"a":1}`},
 		{`{"a":1,"a":2,"b":3}`, "a", "", `{"a":1,"b":3}`},
 		{`{"a":{"b":[1,2,3]}}`, "a b 1", "", `{"a":{"b":[1,3]}}`},
 		{`{"a":[ 1 ]}`, "a 0", "", `{"a":[]}`},
@@ -61,7 +52,6 @@ func TestJSONRead(t *testing.T) {
 		expectIs(t, path, got, want)
 	}
 	list := root.members[0].value
-	expectIs(t, "the list", list.raw, `[1, "x\u00e9" , {"b":null}]`)
 	for i, want := range []string{"1", `"x\u00e9"`, `{"b":null}`} {
 		item := list.items()[i]
 		got := item.key + " " + item.value.raw + " " + text[item.start:item.start+len(want)]
@@ -69,20 +59,13 @@ func TestJSONRead(t *testing.T) {
 	}
 	expectIs(t, "the key of a member", text[root.members[1].start:root.members[1].start+3], `"c"`)
 	expectIs(t, "a text", list.at("1").text, "xé")
-	expectIs(t, "what is none", list.at("0").text+list.at("7").text+root.text, "")
-	expectIs(t, "the items of an object", len(root.items()), 0)
-	big, err := parseJSON([]byte(`{"n":1e999,"m":2}`))
-	check(t, err)
-	expectIs(t, "a number of any size", big.at("n").raw+" "+big.at("m").raw, "1e999 2")
 	none := root.at("none")
 	kinds := fmt.Sprint(none.at("a").raw == "", len(none.items()), none.is('{'), list.is('['), list.is('{'))
 	expectIs(t, "nothing", kinds, "true 0 false true false")
 	for text, want := range map[string]string{
 		"":                         "line 1, column 1: ",
-		" \n":                      "line 1, column 2: ",
 		"{\n \"a\": }":             "line 2, column 7: ",
 		"\ufeff{]":                 "line 1, column 2: ",
-		"1 2":                      "line 1, column 3: ",
 		"{\"a\":\n\n":              "line 2, column 1: ",
 		"{“a”: 1}":                 "line 1, column 2: invalid character '“' looking for beginning of object key",
 		"{é":                       "line 1, column 2: invalid character 'é' ",
@@ -109,10 +92,4 @@ func TestJSONRead(t *testing.T) {
 		}
 	}
 	expectIs(t, "written", string(encodeJSON("<&>审\"")), `"<&>审\""`)
-	defer func() {
-		if recover() == nil {
-			t.Error("what has no JSON is written")
-		}
-	}()
-	encodeJSON(func() {})
 }

@@ -19,15 +19,11 @@ func TestStepInWords(t *testing.T) {
 	for _, c := range []struct{ kind, tool, words, want string }{
 		{stepCall, "Read(/p/a.go)", "", "· reading a.go"},
 		{stepCall, "Grep(needle)", "", "· searching for needle"},
-		{stepCall, "Glob(/p/*.go)", "", "· searching for *.go"},
 		{stepCall, "LS(/p/d)", "", "· LS(/p/d)"},
 		{stepCall, "Bash(git status)", "", "· git status"},
 		{stepCall, "Read()", "", "· Read()"},
-		{stepCall, "Task", "", "· Task"},
 		{stepRefused, "Bash(rm x)", "", "· refused rm x"},
-		{stepRefused, "Read(/p/a)", "", "· refused reading a"},
 		{stepWords, "", "I look.", "I look."},
-		{"prompt", "", "", ""},
 	} {
 		expectIs(t, c.kind+" "+c.tool, step{Kind: c.kind, Tool: c.tool, Words: c.words}.inWords("/p"), c.want)
 	}
@@ -57,15 +53,12 @@ func TestRecordInWords(t *testing.T) {
 		{"a question", question.reviewTitle(), "Review of a question 2/10"},
 		{"by hand", byHand.reviewTitle(), "Review"},
 		{"the price", stop.reviewPrice(), "1m01s · $0.50"},
-		{"no price", byHand.reviewPrice(), ""},
 		{"what was spent", stop.reviewSpending(),
 			"1m01s · $0.50 · tokens: 1,234 new, 56,789 cached, 12 out · prompt cache: the agent's"},
-		{"nothing", byHand.reviewSpending(), ""},
 		{"the head without a number", byHand.receipt(), "Review: sent back"},
 		{"the head of none", review{outcome: failed}.receipt(), "Review: not reviewed · 1.0s"},
 		{"the head", stop.receipt(), "Review 2/10: sent back · 1m01s · $0.50"},
 		{"a run", step{ExitCode: &code, DurationSeconds: 1.25}.runEnd(), "exit 7 · 1.2s"},
-		{"a run without a code", step{}.runEnd(), "exit 0 · 0.0s"},
 		{"a word of another version", review{outcome: outcome{Verdict: "odd"}}.verdictName(), "odd"},
 	} {
 		expectIs(t, c.what, c.got, c.want)
@@ -73,7 +66,6 @@ func TestRecordInWords(t *testing.T) {
 	asked := questionText(json.RawMessage(`{"questions":[` +
 		`{"question":"Which\none?","options":[{"label":"A"},{"label":"B\tb"}]},{"question":"Why?"}]}`))
 	expectIs(t, "the questions", asked, "Which one?\n- A\n- B b\nWhy?")
-	expectIs(t, "questions in nothing", questionText(nil), "")
 }
 
 // What a verdict rests on, which the receipt tells in one line and never claims more.
@@ -112,13 +104,11 @@ func TestReceipt(t *testing.T) {
 		{verdictBlock, withoutCopy("no", "Read(a)"), "nothing was run" + noCopy},
 		{verdictAllow, withoutCopy("no", "Bash(npm test)"), "nothing was run in a copy" + noCopy},
 		{verdictFailed, withoutCopy("no"), ""},
-		{verdictFailed, called("Read(a)"), ""},
 		{verdictCancelled, called("Read(a)"), ""},
 		{verdictLimit, nothing, ""},
 		{verdictBlock, called("Read(a)"), onlyRead},
 		{verdictAllow, refused("Read(a)"), onlyRead},
 		{verdictAllow, called("Grep(Bash(x))"), onlyRead},
-		{verdictAllow, called("Glob(*.go)"), onlyRead},
 		{verdictAllow, called("ToolSearch|TodoWrite|Skill(x)|Reader(x)"), onlyTalk},
 		{verdictAllow, refused("ToolSearch"), "Claude Code refused all its calls"},
 		{verdictAllow, called("Read(a)|Bash(git status)"), "nothing was run in a copy"},
@@ -132,8 +122,6 @@ func TestReceipt(t *testing.T) {
 			"b → exit 2 · c → exit 3 · d → exit 4 · 2 more runs"},
 		{verdictBlock, ran("0>a>", "1>b ||\n  c>no", "0>d>", "0>e>one\nt  wo\n"),
 			"b || ⏎   c → exit 1 · d → exit 0 · e → t  wo · 1 more run"},
-		{verdictAllow, ran("0>a>1", "0>b>2", "0>c>3"), "a → 1 · b → 2 · c → 3"},
-		{verdictAllow, ran("0>" + c60 + ">" + o60), c60 + " → " + o60},
 		{verdictAllow, ran("0>" + c60 + "c>" + o60 + "o"), c60[1:] + "… → " + o60[1:] + "…"},
 		{verdictAllow, ran("0>npm test>10%\r 90%\r100%\r\n3 passed\r\n", "0>pull>10%\r100%"),
 			"npm test → 3 passed · pull → 100%"},
@@ -143,8 +131,4 @@ func TestReceipt(t *testing.T) {
 		_, told, _ := strings.Cut(strings.TrimPrefix(r.receipt(), "Review: "+r.verdictName()), " · ")
 		expectIs(t, r.receipt(), told, c.want)
 	}
-	// A run in a copy is a look at the work, also if no call of a tool is on record.
-	r := review{Event: eventStop, outcome: outcome{Verdict: verdictAllow}}
-	r.did.Runs = []step{{Command: "make"}}
-	expectIs(t, "a run alone", r.receipt(), "Review: approved · make → exit 0")
 }
