@@ -140,7 +140,7 @@ func playDemo(ctx context.Context, dir string, env environ, s *story) error {
 // demoEnv returns env for the demo in dir, without what leads to the user's own places.
 func demoEnv(env []string, dir string) []string {
 	home := filepath.Join(dir, "home")
-	return setEnv(without(env, ofOthers), "HOME", home, "TMPDIR", dir, claudeDirVariable, filepath.Join(home, ".claude"),
-		claudeVariable, filepath.Join(dir, "testdata/claude"),
+	return setEnv(without(env, ofOthers), "HOME", home, claudeDirVariable, filepath.Join(home, ".claude"),
+		"TMPDIR", dir, claudeVariable, filepath.Join(dir, "testdata/claude"),
 		"FAKE_CLAUDE_DIR", filepath.Join(dir, "testdata/demo", lang), "FAKE_CLAUDE_SESSION", demoSession)
 }

@@ -136,7 +136,8 @@ func (c *checkup) checkHooks() (string, error) {
 	_, noCommand := os.Stat(d.commandFile())
 	theirs := theirCommand(d)
 	doubled := c.launch.doubled()
-	launch := shellQuote(d.hookPath()) + " --supervisor"
+	self := d.hookPath()
+	launch := shellQuote(self) + " --supervisor"
 	switch {
 	case mutes != "" && c.canTry: // the trial tells
 		return "", nil
@@ -147,14 +148,14 @@ func (c *checkup) checkHooks() (string, error) {
 	case e.isChanged() && unrecorded != nil && !bytes.Contains(e.before, []byte(hookSubcommand)):
 		return "not installed yet; the first ccc --supervisor adds them to " + path, nil
 	case e.isChanged():
-		return warning(launch, "%s lacks something of ccc's, or calls another ccc than %s", path, d.hookPath())
+		return warning(launch, "%s lacks something of ccc's, or calls another ccc than %s", path, self)
 	case theirs != "":
 		return warning("rename it, and /supervisor on, off and observe are ccc's",
 			"/supervisor is a command of your own and goes to the model: %s", theirs)
 	case noCommand != nil:
 		return warning(launch, "without %s Claude Code does not know /supervisor", d.commandFile())
 	}
-	return path + " calls " + d.hookPath(), nil
+	return path + " calls " + self, nil
 }
 
 // checkTrial checks that claude runs the hooks, as a launch without arguments does, whatever is remembered.

@@ -89,7 +89,7 @@ func without(env []string, lost func() *regexp.Regexp) []string {
 const (
 	hookSubcommand      = "supervisor-hook" // in Claude Code's settings
 	trySubcommand       = "try"             // in the commands of the reviewer
-	tryInsideSubcommand = "in-copy"         // inside a copy. Its name must not begin with try: `ccc try:*` would allow it
+	tryInsideSubcommand = "in-copy"         // inside a copy; the rule `ccc try:*` would allow one with try
 )
 
 const supervisorFlag = "--supervisor"

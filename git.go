@@ -101,8 +101,8 @@ type gitRunner struct {
 // gets repository and index.
 func gitIn(ctx context.Context, t tree, env []string) gitRunner {
 	// git replace would show another commit than the one that is checked out.
-	return gitRunner{ctx: ctx, tree: t, env: append(without(env, ofGit), "GIT_OPTIONAL_LOCKS=0", "GIT_NO_REPLACE_OBJECTS=1",
-		"GIT_ALLOW_PROTOCOL=none", "LC_ALL=C")}
+	return gitRunner{ctx: ctx, tree: t, env: append(without(env, ofGit), "GIT_OPTIONAL_LOCKS=0",
+		"GIT_NO_REPLACE_OBJECTS=1", "GIT_ALLOW_PROTOCOL=none", "LC_ALL=C")}
 }
 
 // gitFlags keep git from running anything of the user's but the filters of a `git add`, from warning, and

@@ -193,7 +193,7 @@ func (c judgementCase) request(words judgeWords, dir string, change judgedChange
 		section = sectionQuestion
 	}
 	request := reviewRequest{
-		subject: subject{
+		of: subject{
 			conversation: conversation{requests: prompts(c.Prompts...)},
 			section:      section,
 			question:     c.Question,
@@ -202,23 +202,23 @@ func (c judgementCase) request(words judgeWords, dir string, change judgedChange
 			crons:        c.Crons,
 			change:       &change,
 		},
-		copyOffer: copyOffer{noCopy: noNamespaces},
+		copies:    copyOffer{noCopy: noNamespaces},
 		place:     place{cwd: dir},
 		refusal:   review{outcome: outcome{Feedback: c.LastFeedback}},
 		iteration: c.Iteration,
 		limit:     10,
 		seconds:   540,
 	}
-	request.wordsOnly = c.isOfWords(change) // its transcript has no calls
+	request.of.wordsOnly = c.isOfWords(change) // its transcript has no calls
 	for number, name := range c.Remarks {
-		request.requests[number-1].fate = judgementRemark(name)
+		request.of.requests[number-1].fate = judgementRemark(name)
 	}
 	if c.Copy {
-		request.tryCommand = tryCommand()
+		request.copies.tryCommand = tryCommand()
 	}
 	for _, turn := range c.Conversation {
 		if turn.Role == "assistant" {
-			request.lastMessage = turn.Text
+			request.of.lastMessage = turn.Text
 		}
 	}
 	b.WriteString(request.requestText(false))

@@ -93,7 +93,7 @@
 //
 // Hook:
 //
-//	supervision.go        ccc at work on a session: its mode, its limit, who waits, what is printed and logged
+//	supervision.go        ccc at work on a session: its mode, its limit, who waits, what is logged
 //	review.go             one review: begin, call, end; or why there was none
 //	switch.go             what answers /supervisor
 //	review_by_hand.go     ccc review

@@ -92,8 +92,8 @@ func (s subject) isWordsOnly() bool {
 
 // A reviewRequest is what the reviewer gets to know.
 type reviewRequest struct {
-	subject
-	copyOffer
+	of        subject
+	copies    copyOffer
 	place     place
 	refusal   review // the last review that sent the agent back, for the same request
 	iteration int    // the number of this review, from 1
@@ -113,25 +113,25 @@ type copyOffer struct {
 // runningPart is how the reviewer runs commands, or why not. The user's own SUPERVISOR.md may lack the form.
 func (r reviewRequest) runningPart() string {
 	switch {
-	case r.isWordsOnly():
+	case r.of.isWordsOnly():
 		return say(sectionWordsOnly)
-	case r.rule != "":
-		return say(sectionRule, r.rule)
-	case r.tryCommand == "":
-		return say(sectionNoCopy, r.noCopy)
+	case r.copies.rule != "":
+		return say(sectionRule, r.copies.rule)
+	case r.copies.tryCommand == "":
+		return say(sectionNoCopy, r.copies.noCopy)
 	}
-	text := say(sectionRunning, tryExample(r.tryCommand))
+	text := say(sectionRunning, tryExample(r.copies.tryCommand))
 	if runtime.GOOS == "darwin" {
 		text += "\n" + say(copyOnMac)
 	}
-	if base := r.change.base; base != "" {
-		text += "\n" + say(sectionCompare, compareExample(r.tryCommand, base[:min(12, len(base))]))
+	if base := r.of.change.base; base != "" {
+		text += "\n" + say(sectionCompare, compareExample(r.copies.tryCommand, base[:min(12, len(base))]))
 	}
-	if r.homeIsReadOnly {
+	if r.copies.homeIsReadOnly {
 		text += "\n\n" + say(homeReadOnly)
 	}
-	if r.foreign != "" {
-		text += "\n\n" + say(foreignFiles, r.foreign)
+	if r.copies.foreign != "" {
+		text += "\n\n" + say(foreignFiles, r.copies.foreign)
 	}
 	return text
 }
@@ -152,12 +152,12 @@ func (r reviewRequest) requestText(guideAbove bool) string {
 	}
 	section(r.runningPart())
 	section(strings.Join(r.requestParts(), "\n\n"))
-	if r.question != nil {
-		section(say(r.section, r.question))
+	if r.of.question != nil {
+		section(say(r.of.section, r.of.question))
 	} else {
-		section(say(r.section))
+		section(say(r.of.section))
 	}
-	if r.inPlanMode {
+	if r.of.inPlanMode {
 		section(say(sectionPlan))
 	}
 	if r.place.root == r.place.project {
@@ -165,15 +165,15 @@ func (r reviewRequest) requestText(guideAbove bool) string {
 	} else {
 		section(say(sectionWorktree, r.place.root, r.place.cwd, r.place.project))
 	}
-	section(sayOf(sectionLastMessage, cutMiddle(r.lastMessage, lastMessageKeep)))
-	if len(r.tasks) > 0 {
-		section(say(sectionTasks, cutMiddle(string(encodeJSON(r.tasks)), userPromptKeep)))
+	section(sayOf(sectionLastMessage, cutMiddle(r.of.lastMessage, lastMessageKeep)))
+	if len(r.of.tasks) > 0 {
+		section(say(sectionTasks, cutMiddle(string(encodeJSON(r.of.tasks)), userPromptKeep)))
 	}
-	if len(r.crons) > 0 {
-		section(say(sectionCrons, cutMiddle(string(encodeJSON(r.crons)), userPromptKeep)))
+	if len(r.of.crons) > 0 {
+		section(say(sectionCrons, cutMiddle(string(encodeJSON(r.of.crons)), userPromptKeep)))
 	}
-	section(sayOf(sectionChanges, r.change.changeText()))
-	section(sayOf(sectionCheck, strings.TrimSpace(r.check+"\n"+r.change.check)))
+	section(sayOf(sectionChanges, r.of.change.changeText()))
+	section(sayOf(sectionCheck, strings.TrimSpace(r.of.check+"\n"+r.of.change.check)))
 	section(sayOf(sectionLastFeedback, cutMiddle(r.refusal.Feedback, userPromptKeep)))
 	if r.refusal.Observed && r.refusal.Feedback != "" {
 		section(say(sectionUnseen))
@@ -187,21 +187,21 @@ func (r reviewRequest) requestText(guideAbove bool) string {
 
 // requestParts are the user's requests, each with its number, after what there is to know of them.
 func (r reviewRequest) requestParts() []string {
-	if len(r.requests) == 0 {
+	if len(r.of.requests) == 0 {
 		return nil
 	}
 	parts := []string{say(sectionRequests)}
-	if len(r.requests) > 1 || r.requests[0].fate != "" {
+	if len(r.of.requests) > 1 || r.of.requests[0].fate != "" {
 		parts = append(parts, say(requestsJudged))
 	}
 	letGo := 0 // how many of these come
-	for _, request := range r.requests {
+	for _, request := range r.of.requests {
 		if request.letGo {
 			letGo++
 		}
 	}
-	for i, request := range r.requests {
-		keep := min(userPromptKeep, max(userPromptKeepLeast, userPromptsKeep/len(r.requests)))
+	for i, request := range r.of.requests {
+		keep := min(userPromptKeep, max(userPromptKeepLeast, userPromptsKeep/len(r.of.requests)))
 		if request.letGo {
 			if letGo > letGoWhole {
 				keep = userPromptKeepLeast

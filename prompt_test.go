@@ -176,8 +176,8 @@ func TestPromptStatesNoDecision(t *testing.T) {
 	for language, w := range promptLanguages {
 		speakIn(t, language)
 		r := requestOf("fix it")
-		r.section, r.question, r.inPlanMode = sectionQuestion, json.RawMessage(`{}`), true
-		r.copyOffer = copyOffer{tryCommand: "ccc try", homeIsReadOnly: true}
+		r.of.section, r.of.question, r.of.inPlanMode = sectionQuestion, json.RawMessage(`{}`), true
+		r.copies = copyOffer{tryCommand: "ccc try", homeIsReadOnly: true}
 		r.refusal.NoVerdict = true
 		for name, text := range map[string]string{"the prompt": example.ReplaceAllString(w.text, ""),
 			"the form": say(verdictForm), "the request": r.requestText(true)} {
@@ -247,7 +247,7 @@ func TestPromptsAlike(t *testing.T) {
 func requestOf(words ...string) reviewRequest {
 	of := subject{section: sectionStop, change: &judgedChange{}}
 	of.requests = prompts(words...)
-	return reviewRequest{subject: of}
+	return reviewRequest{of: of}
 }
 
 // The verdict has a decision and a feedback, both required, and says what each is.
@@ -282,16 +282,16 @@ func TestRequestText(t *testing.T) {
 	}
 	for _, more := range []int{100, 101} {
 		r := requestOf()
-		r.lastMessage, r.tasks, r.crons = long(2000+more), listed(more, 8000), listed(more, 8000)
+		r.of.lastMessage, r.of.tasks, r.of.crons = long(2000+more), listed(more, 8000), listed(more, 8000)
 		text := r.requestText(false)
-		expectIs(t, "the last message is whole", strings.Contains(text, r.lastMessage), more == 100)
-		expectCounts(t, "tasks and wake-ups", text, map[string]int{string(r.tasks[0]): 2 * (101 - more)})
+		expectIs(t, "the last message is whole", strings.Contains(text, r.of.lastMessage), more == 100)
+		expectCounts(t, "tasks and wake-ups", text, map[string]int{string(r.of.tasks[0]): 2 * (101 - more)})
 	}
 	// Of what was let go the newest ten are whole: a server that runs all day lets each request go.
 	for n, whole := range map[int]int{3: 3, 10: 10, 12: 10} {
 		r := requestOf(slices.Repeat([]string{long(1000)}, n+1)...)
 		for i := range n {
-			r.requests[i].fate, r.requests[i].letGo = "LET GO", true
+			r.of.requests[i].fate, r.of.requests[i].letGo = "LET GO", true
 		}
 		text := r.requestText(false)
 		expectCounts(t, fmt.Sprint(n, " let go"), text, map[string]int{"LET GO " + long(1000) + "\n": whole})
@@ -304,7 +304,7 @@ func TestRequestText(t *testing.T) {
 func TestRequestParts(t *testing.T) {
 	plain := func() reviewRequest {
 		r := requestOf("fix it", "add tests")
-		r.copyOffer = copyOffer{tryCommand: "TRY", noCopy: "BECAUSE"}
+		r.copies = copyOffer{tryCommand: "TRY", noCopy: "BECAUSE"}
 		r.place = place{root: "/project", project: "/project", cwd: "/project/here"}
 		r.iteration, r.limit, r.seconds = 2, 5, 540
 		return r
@@ -323,30 +323,30 @@ func TestRequestParts(t *testing.T) {
 		{func(*reviewRequest) {},
 			[]string{say(opening, say(bySystemPrompt)), running, requests, judged, both, event, place, round},
 			[]string{say(opening, say(byGuideAbove)), noCopy, compare, asks, say(homeReadOnly), say(sectionPlan)}},
-		{func(r *reviewRequest) { r.wordsOnly, r.change.Repository, r.change.base = true, "r", "BASE" },
+		{func(r *reviewRequest) { r.of.wordsOnly, r.of.change.Repository, r.of.change.base = true, "r", "BASE" },
 			[]string{say(sectionWordsOnly), say(sectionChanges, say(changesBegin)+"\n\n"+say(changesNone))},
 			[]string{running, compare}},
-		{func(r *reviewRequest) { r.wordsOnly, r.change.Repository, r.incomplete = true, "r", true },
+		{func(r *reviewRequest) { r.of.wordsOnly, r.of.change.Repository, r.of.incomplete = true, "r", true },
 			[]string{running}, []string{say(sectionWordsOnly)}},
-		{func(r *reviewRequest) { r.wordsOnly, r.change.Repository, r.question = true, "r", []byte("1") },
+		{func(r *reviewRequest) { r.of.wordsOnly, r.of.change.Repository, r.of.question = true, "r", []byte("1") },
 			[]string{running}, []string{say(sectionWordsOnly)}},
-		{func(r *reviewRequest) { r.requests[0].fate, r.requests[0].stopped = "APPROVED", true },
+		{func(r *reviewRequest) { r.of.requests[0].fate, r.of.requests[0].stopped = "APPROVED", true },
 			[]string{judged + "\n\n[1] APPROVED " + say(remarkInterrupted) + " fix it\n\n[2] add tests\n"}, nil},
-		{func(r *reviewRequest) { r.requests = r.requests[:1] },
+		{func(r *reviewRequest) { r.of.requests = r.of.requests[:1] },
 			[]string{requests + "\n\n[1] fix it\n"}, []string{judged}},
-		{func(r *reviewRequest) { r.requests = r.requests[:1]; r.requests[0].fate = "LET GO" },
+		{func(r *reviewRequest) { r.of.requests = r.of.requests[:1]; r.of.requests[0].fate = "LET GO" },
 			[]string{judged + "\n\n[1] LET GO fix it\n"}, nil},
-		{func(r *reviewRequest) { r.requests = nil }, []string{event}, []string{requests, judged}},
-		{func(r *reviewRequest) { r.change.base = "BASE" }, []string{running + "\n" + compare + "\n"}, nil},
-		{func(r *reviewRequest) { r.tryCommand, r.change.base = "", "BASE" },
+		{func(r *reviewRequest) { r.of.requests = nil }, []string{event}, []string{requests, judged}},
+		{func(r *reviewRequest) { r.of.change.base = "BASE" }, []string{running + "\n" + compare + "\n"}, nil},
+		{func(r *reviewRequest) { r.copies.tryCommand, r.of.change.base = "", "BASE" },
 			[]string{noCopy}, []string{running, compare}},
-		{func(r *reviewRequest) { r.foreign = "notes" }, []string{running, say(foreignFiles, "notes")}, nil},
-		{func(r *reviewRequest) { r.homeIsReadOnly = true }, []string{running, say(homeReadOnly)}, nil},
-		{func(r *reviewRequest) { r.section, r.question = sectionQuestion, []byte(`{"a":1}`) },
+		{func(r *reviewRequest) { r.copies.foreign = "notes" }, []string{running, say(foreignFiles, "notes")}, nil},
+		{func(r *reviewRequest) { r.copies.homeIsReadOnly = true }, []string{running, say(homeReadOnly)}, nil},
+		{func(r *reviewRequest) { r.of.section, r.of.question = sectionQuestion, []byte(`{"a":1}`) },
 			[]string{asks}, []string{event}},
 		{func(r *reviewRequest) { r.place.root = "/tree" },
 			[]string{say(sectionWorktree, "/tree", "/project/here", "/project")}, []string{place}},
-		{func(r *reviewRequest) { r.change.Repository, r.change.Unseen = "r", "CHANGED" },
+		{func(r *reviewRequest) { r.of.change.Repository, r.of.change.Unseen = "r", "CHANGED" },
 			[]string{say(sectionChanges, say(changesUnknown, "CHANGED"))}, nil},
 		{func(r *reviewRequest) { r.seconds = 90 }, []string{say(sectionReview, 2, 5, 90, 30)}, []string{round}},
 		{func(r *reviewRequest) { r.refusal.Feedback = "NO" },
@@ -360,8 +360,8 @@ func TestRequestParts(t *testing.T) {
 		expectNotIn(t, "the request", text, test.lacks...)
 	}
 	all := plain()
-	all.inPlanMode, all.lastMessage, all.tasks, all.crons = true, "DONE", list("6"), list("7")
-	all.change.below, all.refusal.Feedback, all.refusal.NoVerdict = []string{"CHANGED"}, "NO", true
+	all.of.inPlanMode, all.of.lastMessage, all.of.tasks, all.of.crons = true, "DONE", list("6"), list("7")
+	all.of.change.below, all.refusal.Feedback, all.refusal.NoVerdict = []string{"CHANGED"}, "NO", true
 	order := []string{say(opening, say(byGuideAbove)), running, requests, "[1]", "[2]", event, say(sectionPlan),
 		place, say(sectionLastMessage, "DONE"), say(sectionTasks, "[6]"), say(sectionCrons, "[7]"), "CHANGED",
 		say(sectionLastFeedback, "NO"), form, round}

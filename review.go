@@ -198,7 +198,7 @@ func (s *supervision) call(ctx context.Context, r review, of subject) (*reviewer
 	who.Rule = offer.rule
 	who.Way = "own"
 	of.noteReviews(s.past)
-	request := reviewRequest{subject: of, copyOffer: offer, place: s.place, refusal: s.past.last.refusal,
+	request := reviewRequest{of: of, copies: offer, place: s.place, refusal: s.past.last.refusal,
 		iteration: max(r.Iteration, 1), limit: max(r.Limit, 1), // if it counts for no limit, 1/1
 		seconds: int(time.Until(r.Deadline).Round(time.Second).Seconds())}
 	c.input = request.requestText(c.shares)

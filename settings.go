@@ -158,7 +158,8 @@ func (e *settingsEditor) install(c *configuration, self string) (added []string)
 // there, brought up to date, or a new one. The others are removed.
 func (e *settingsEditor) addHook(wanted wantedHook, self string) {
 	isKept := false
-	for _, entry := range slices.Backward(ownEntries(e.root, wanted.event, self)) { // removal moves what follows
+	entries := ownEntries(e.root, wanted.event, self)
+	for _, entry := range slices.Backward(entries) { // removal moves what follows
 		if isKept || entry.matcher != wanted.Matcher {
 			e.remove(entry)
 			continue

@@ -124,7 +124,8 @@ var (
 	introducedWork = words{"\n只说话、没动手的回合不审查", "\nTurns of words alone need no review."}
 	introducedLog  = words{"\n实时查看：ccc log -f\n切换：/supervisor off（关闭）、on（打开）、observe（旁观）",
 		"\nTo watch: ccc log -f. To switch: /supervisor off, on, observe."}
-	introducedNoBudget  = words{"\n预算不起作用：没有谁报出审查的花费", "\nThe budget does not hold: nobody tells what a review costs."}
+	introducedNoBudget = words{"\n预算不起作用：没有谁报出审查的花费",
+		"\nThe budget does not hold: nobody tells what a review costs."}
 	introducedIdleCheck = words{"\n.claude/check 不可执行，所以不会运行：chmod +x .claude/check",
 		"\n.claude/check is not executable, so it does not run: chmod +x .claude/check"}
 	// cause, advice
@@ -369,7 +370,8 @@ var (
 		"A provider of ccc.json can do it, too: ccc review --provider NAME"}
 	providersLogin = words{ // its name
 		"%s 没有接受密钥：请检查 ccc.json 里 providers.%[1]s 的 ANTHROPIC_AUTH_TOKEN 和 ANTHROPIC_BASE_URL",
-		"%s did not accept the key: check ANTHROPIC_AUTH_TOKEN and ANTHROPIC_BASE_URL of providers.%[1]s in ccc.json"}
+		"%s did not accept the key: check ANTHROPIC_AUTH_TOKEN and ANTHROPIC_BASE_URL of providers.%[1]s " +
+			"in ccc.json"}
 	alreadyReviewing = words{"这个会话正在审查，等它结束再来", "this session is being reviewed right now: wait for the end"}
 	stillWorking     = words{"Agent 还在工作：审查的是它到目前为止的状态",
 		"The agent is still working: what there is so far is reviewed"}
@@ -388,7 +390,7 @@ var (
 	// receiptNoRun or receiptNoCopy
 	receiptLacksCopy = words{"%s：这里建不了副本（ccc doctor）", "%s: no copy can be made here (ccc doctor)"}
 	receiptUnseen    = words{"改动未知：%s", "the change is not known: %s"} // why
-	stillToCome      = words{"还在等：%s", "still to come: %s"}            // background tasks, wake-ups or one of these
+	stillToCome      = words{"还在等：%s", "still to come: %s"}            // tasks, wake-ups or one of these
 	awaitedPlan      = words{"计划等你批准", "a plan that waits for your approval"}
 	awaitedAgent     = words{"Agent 还在工作", "the agent is still at work"}
 	shownOnTerminal  = words{"输出在终端上，没有记录", "it went to the terminal and is not recorded"}

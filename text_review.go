@@ -43,8 +43,8 @@ var (
 			"strings in double quotes; if nothing else will do, write `\\047` in printf and `\\x27` in " +
 			"code. Programs for awk and sed go into a here-document and are run with `-f`.\n" +
 			"- No line begins with `#`, indented or not: write no comments. If one has to (`#include`, " +
-			"`#!`, `#[test]`, a Markdown heading), write it like this: `printf \"\\043include <stdio.h>\\n\" >> " +
-			"\"$dir/probe.c\"`.\n" +
+			"`#!`, `#[test]`, a Markdown heading), write it like this: " +
+			"`printf \"\\043include <stdio.h>\\n\" >> \"$dir/probe.c\"`.\n" +
 			"- Pipes, redirections, `&&`, `$?` and here-documents all go inside the quotes. Nothing " +
 			"follows the closing quote: else the script is taken for a program's name, and what follows " +
 			"for its arguments (exit code 127). An exit code other than 0 is shown anyway.\n" +
@@ -95,8 +95,8 @@ var (
 			"its own and on the files themselves. Go by the files, and by the output in the conversation."}
 	sectionRule = words{ // keptFromRunning
 		"## 运行命令\n%s：测试和例子不能运行，也不要试。请根据文件和对话里的输出判断。",
-		"## Running commands\nHere %s: tests and examples can't be run, so don't try. Go by the files, and by the " +
-			"output in the conversation."}
+		"## Running commands\nHere %s: tests and examples can't be run, so don't try. Go by the files, and " +
+			"by the output in the conversation."}
 	sectionRequests = words{"## 用户的要求（按时间顺序，原文）", "## The user's requests (in order, verbatim)"}
 	requestsJudged  = words{ // approved, let go, at the limit, and what is not listed
 		"这次审的，是下面没有注明“已通过”的全部要求，审过而未通过的也算；注明“已放行”的，审当时还剩下的部分。" +
@@ -184,11 +184,12 @@ var (
 	toldRed = words{ // exit code, how long it took
 		"连续第二次没有通过（退出码 %d，%s），所以这次由你来看。请判断问题出在改动上，还是出在检查上：它以前就不通过、时好时坏，" +
 			"或者需要副本里没有的东西。输出的结尾：",
-		"It has failed twice in a row (exit code %d, %s), so you are asked this time. Judge whether the work is " +
-			"at fault or the check: it failed before the change, it is flaky, or it needs what a copy does not " +
-			"have. Its output ends with:"}
-	toldNoResult = words{"既没通过也没失败：%s（%s）。输出的结尾：", "It neither passed nor failed: %s (%s). Its output ends with:"}
-	toldEdited   = words{ // what it was, what it is
+		"It has failed twice in a row (exit code %d, %s), so you are asked this time. Judge whether the " +
+			"work is at fault or the check: it failed before the change, it is flaky, or it needs what a " +
+			"copy does not have. Its output ends with:"}
+	toldNoResult = words{"既没通过也没失败：%s（%s）。输出的结尾：",
+		"It neither passed nor failed: %s (%s). Its output ends with:"}
+	toldEdited = words{ // what it was, what it is
 		"改动开始以来它变了。放松的检查等于放松的测试，请一并判断。\n原来：%s\n现在：%s",
 		"It has changed since the change began. A loosened check is a loosened test: judge that, too.\n" +
 			"It was: %s\nIt is: %s"}

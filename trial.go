@@ -126,7 +126,8 @@ func (l *launch) takeBack() {
 func (l *launch) announce() {
 	warnings := append(l.unwritten, l.doubled())
 	if l.untried != nil {
-		warnings = append(warnings, fmt.Errorf("whether claude runs ccc's hooks could not be tried: %w", l.untried))
+		err := fmt.Errorf("whether claude runs ccc's hooks could not be tried: %w", l.untried)
+		warnings = append(warnings, err)
 	}
 	for _, err := range warnings {
 		if err != nil {
