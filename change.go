@@ -23,9 +23,9 @@ import (
 // untrackedFiles of the others, or more than untrackedBytes in them, there is none.
 const largeFile, untrackedFiles, untrackedBytes = 10 << 20, 10_000, 100 << 20
 
-// A lookout takes a look, and runs git with an index of its own and the objects that ccc keeps of the working
-// tree.
-type lookout struct {
+// A treeReader takes a look at a working tree, and compares it with other trees. Its git has an index of its
+// own, and writes to the objects that ccc keeps of the working tree.
+type treeReader struct {
 	gitRunner
 	seen      look     // what it has seen
 	add       []string // what git add is called with
@@ -36,8 +36,8 @@ type lookout struct {
 }
 
 // look takes a look at the working tree. It removes what killed looks have left with the objects.
-func (p place) look() *lookout {
-	o := &lookout{gitRunner: gitIn(p.ctx, p.tree, p.env), leftOut: map[words][]string{}}
+func (p place) look() *treeReader {
+	o := &treeReader{gitRunner: gitIn(p.ctx, p.tree, p.env), leftOut: map[words][]string{}}
 	o.seen = look{tree: p.tree, begin: begin{Branch: p.branch(), Time: now()}}
 	if p.Repository == "" {
 		o.end = func() {}
@@ -76,7 +76,7 @@ func (p place) look() *lookout {
 
 // stage adds to the index what `git add -A` would, but for what a look leaves out. It takes two steps, so
 // that what git does not track is listed once.
-func (o *lookout) stage() error {
+func (o *treeReader) stage() error {
 	add := []string{"add", "-u", "--sparse", "--ignore-errors"}
 	err := o.run("", io.Discard, slices.Concat(o.add, add, o.scope)...)
 	o.isPartial = exitCode(err) == 1 // if it can't be run, neither can the next
@@ -118,7 +118,7 @@ func (o *lookout) stage() error {
 }
 
 // nameUnread notes in which submodules there are changes, and which files git could not read.
-func (o *lookout) nameUnread() error {
+func (o *treeReader) nameUnread() error {
 	still := []string{"diff-files", "--raw", "--ignore-submodules=none"}
 	lines, err := o.lines(append(still, o.scope...)...)
 	for _, line := range lines {
@@ -132,7 +132,7 @@ func (o *lookout) nameUnread() error {
 	return err
 }
 
-func (o *lookout) leaveOut(why words, path string) { o.leftOut[why] = append(o.leftOut[why], path) }
+func (o *treeReader) leaveOut(why words, path string) { o.leftOut[why] = append(o.leftOut[why], path) }
 
 // A judgedChange is what a review judges.
 type judgedChange struct {
@@ -144,7 +144,7 @@ type judgedChange struct {
 	byHand  bool               // the user has asked for the review
 	paths   []changedPath      // the old ones last
 	others  []string           // of other sessions whose changes are in it, what is said of them
-	leftOut map[words][]string // see lookout
+	leftOut map[words][]string // see treeReader
 	below   []string           // outside git: the repositories in the directory
 	shown   string             // its diff, as much of it as a request shows
 	rest    string             // the paths that shown does not show whole
@@ -153,7 +153,7 @@ type judgedChange struct {
 
 // compare fills in what differs from where the change begins. If the objects of that are gone, its commit is
 // compared with, else an empty tree.
-func (c *judgedChange) compare(o *lookout) (err error) {
+func (c *judgedChange) compare(o *treeReader) (err error) {
 	for _, base := range []string{c.from.Tree, c.from.Commit, emptyTrees[len(c.Tree)]} {
 		if base == "" {
 			continue
@@ -182,7 +182,7 @@ func rank(isLast bool) int {
 // changedPaths returns the paths in which the tree or commit from differs from what o has seen, in git's
 // order. since is the begin that from is of. A path that is not part of the change gets no letter: it is
 // still on disk, but neither in HEAD nor in the begin's commit, so it has become ignored or is left out.
-func (o *lookout) changedPaths(from string, since begin) (paths []changedPath, err error) {
+func (o *treeReader) changedPaths(from string, since begin) (paths []changedPath, err error) {
 	paths, err = o.differing(from, o.seen.Tree)
 	committed := sync.OnceValue(func() map[string]string { // and not in the look
 		all := o.contents("HEAD", o.seen.Tree) // before the first commit this is empty
@@ -201,9 +201,9 @@ func (o *lookout) changedPaths(from string, since begin) (paths []changedPath, e
 	return paths, err
 }
 
-// oldIn returns what reports whether a path is now as in a commit from before the begin, which is not the
-// begin's own, or as in one of the others.
-func (o *lookout) oldIn(b begin, others ...string) (isOld func(name string) bool) {
+// oldIn returns a function that reports whether a path is now as in a commit from before the begin, other
+// than the begin's own, or as in one of the others.
+func (o *treeReader) oldIn(b begin, others ...string) (isOld func(name string) bool) {
 	changed := sync.OnceValue(func() (all []map[string]string) {
 		before := o.commitsBefore(b.Time, o.seen.Commit, o.seen.Branch)
 		for _, other := range append(before, others...) {
@@ -225,7 +225,7 @@ const diffLimit, fileLimit, listLimit = 12_000, 4 * 12_000, 200
 // diff returns the diff of two trees, at most diffLimit characters of it, and names the files that it does
 // not show whole. paths are those in which they differ, in git's order. Small files come first, so that most
 // are shown whole, and the old ones last.
-func (o *lookout) diff(from, to string, paths []changedPath) (shown, rest string, err error) {
+func (o *treeReader) diff(from, to string, paths []changedPath) (shown, rest string, err error) {
 	type fileDiff struct {
 		changedPath
 		text           []byte

@@ -85,7 +85,8 @@ func firstIn(path string, valueOf func(line []byte) string) (value string) {
 func transcriptStart(path string) string {
 	return firstIn(path, func(line []byte) string {
 		var e transcriptEntry
-		if _ = json.Unmarshal(line, &e); e.IsSidechain {
+		_ = json.Unmarshal(line, &e)
+		if e.IsSidechain {
 			return ""
 		}
 		return e.Cwd

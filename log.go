@@ -107,7 +107,8 @@ func (s *story) begin(last int, isFirst bool) error {
 	from := ""
 	for _, r := range slices.Backward(s.history.Reviews) {
 		if r.Verdict == verdictReviewing || isFirst && r.Verdict != verdictLimit { // which is no review
-			if last--; last == 0 {
+			last--
+			if last == 0 {
 				from = r.ID
 			}
 		}

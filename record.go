@@ -80,9 +80,9 @@ func (p place) moveBegin(s sessionFiles, b begin, change func(*treeRecord)) erro
 	return errors.Join(s.setBegin(p.key, sessionBegin{b, p.Top}), p.changeRecord(change))
 }
 
-// put opens a change. It replaces the session's open changes of the same branch that began no earlier, and
-// its prompts from idle on, since which the agent has done nothing; their mark and seen are kept. What a
-// stop has left and, by open, is not all here, stays beside the new one.
+// put opens a change. It replaces those of the session's open changes that are of the same branch and began
+// no earlier, and those of its prompts from idle on: the agent has done nothing since then. Their mark and
+// seen are kept. What a stop has left stays beside the new one, if open says that not all of it is here.
 func (r *treeRecord) put(next *openBegin, idle time.Time, open map[string]bool) {
 	next.Put = now()
 	r.Open = slices.DeleteFunc(r.Open, func(o *openBegin) bool {
@@ -111,7 +111,7 @@ func (o *openBegin) isOfPrompt() bool { return o.Seen.Tree == "" && o.Mark == ""
 // is here if HEAD has all of the branch. All is here if each path is as it was left; or if some of it is
 // here, HEAD has all of the branch, no other branch has the rest, and nothing was stashed. A prompt after
 // which the agent has done nothing changes nothing.
-func (o *lookout) holds(b *openBegin, approved string) (isHere, isAll bool) {
+func (o *treeReader) holds(b *openBegin, approved string) (isHere, isAll bool) {
 	hasActed := hasActedSince(b.Transcript, cmp.Or(b.Seen, b.begin).Time)
 	if b.isOfPrompt() && !hasActed {
 		return false, true
@@ -171,7 +171,7 @@ func (p place) beginAtPrompt(s sessionFiles, transcript string) error {
 }
 
 // ownBegin returns the begin that the session has here, else one that no look knows: the commit that was
-// checked out as its conversation began, at that time if there is no prompt yet. If HEAD's log does not reach
+// checked out as its conversation began, or at the time first if it has not. If HEAD's log does not reach
 // back so far, it is what HEAD shares with the commit of the session's newest begin in another working tree,
 // else nothing at all.
 func (p place) ownBegin(state sessionState, transcript string, first time.Time) begin {
@@ -255,12 +255,10 @@ func (p place) settle(s sessionFiles, r review, transcript string) error {
 	p, end := p.within(context.Background(), reviewLookPatience)
 	defer end()
 	switch {
-	case p.Repository == "", on.isQuestion && r.Verdict != verdictBlock:
+	case p.Repository == "", !on.isStop && !r.approves() && r.Verdict != verdictBlock:
 		return nil
-	case r.Verdict == verdictAllow:
+	case r.approves():
 		return p.approve(s, r)
-	case on.isByHand && r.Verdict != verdictBlock:
-		return nil
 	}
 	if r.Seen.Tree == "" && r.Seen.Unseen == "" { // as at the limit
 		c := p.takeChange(p.ctx, s, transcript, on)
@@ -308,11 +306,11 @@ func (p place) approve(s sessionFiles, r review) error {
 			if r.open[was.id()] || isOwn && isLater {
 				o.begin = seen
 			}
-			if o.begin == seen && !o.Seen.Time.After(seen.Time) { // it has nothing that this look lacks
+			isJudged := isOwn || !isLater
+			if o.begin == seen && (isJudged || !o.Seen.Time.After(seen.Time)) { // the look lacks nothing of it
 				o.Seen = begin{}
 			}
-			if o.begin == seen && (isOwn || !isLater) {
-				o.Seen = begin{}
+			if o.begin == seen && isJudged {
 				o.Mark = ""
 			}
 		}

@@ -70,14 +70,6 @@ func (s sessionFiles) setBegin(key string, b sessionBegin) error {
 	})
 }
 
-// UnmarshalJSON reads a mode.
-func (m *mode) UnmarshalJSON(text []byte) error {
-	if err := json.Unmarshal(text, (*string)(m)); err != nil || !slices.Contains(modes, string(*m)) {
-		return errCorrupt
-	}
-	return nil
-}
-
 var errCorrupt = errors.New("the file is corrupt")
 
 // readState returns the state of the session. If there is none, it returns a fresh state. On an error it
@@ -133,14 +125,6 @@ func (s sessionFiles) rewrite(change func(*sessionState)) error {
 func keep(path string, text []byte) error {
 	_ = os.Remove(path)
 	return os.WriteFile(path, text, 0o600)
-}
-
-// noteLaunch switches the session on as of a supervised launch, unless it was switched since.
-func (s *sessionState) noteLaunch(at time.Time) {
-	if s.isBefore(at) {
-		s.Enabled = modeOn
-		s.SwitchedAt = at
-	}
 }
 
 // isBefore reports whether the last switch was made before a launch at that time, zero for none. A switch

@@ -195,7 +195,7 @@ func (d stateDir) log(what string, pairs ...any) error {
 func now() time.Time { return time.Now().UTC().Truncate(time.Millisecond) }
 
 const (
-	// retention is how long a file stays that nobody writes to.
+	// retention is how long a file is kept that nobody writes to.
 	retention = 30 * 24 * time.Hour
 	// logLimit, in bytes, keeps hook-invocation.log readable; one older file stays beside it.
 	logLimit = 5 << 20

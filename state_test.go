@@ -137,7 +137,6 @@ func TestStateKept(t *testing.T) {
 		`{"session_id":"a","count":-1}`:                    true,
 		`{"session_id":"b"}`:                               true,
 		`{`:                                                true,
-		`{"session_id":"a","enabled":"ON"}`:                true,
 		`{"session_id":"a","enabled":true}`:                true,
 	} {
 		check(t, os.WriteFile(s.stateFile(), []byte(text), 0o600))

@@ -35,7 +35,8 @@ func showStatus(c *invocation, d dirs) error {
 		if moved[id] {
 			continue
 		}
-		if reportError(os.Stderr, known.err); known.err != nil || !known.UpdatedAt.IsZero() {
+		reportError(os.Stderr, known.err)
+		if known.err != nil || !known.UpdatedAt.IsZero() {
 			sessions = append(sessions, known)
 		}
 	}

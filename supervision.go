@@ -47,7 +47,10 @@ func (s *supervision) changeState(change func(*sessionState)) error {
 		if !s.caller.isScript && len(state.MovedFrom) == 0 { // a moved one has another launch's variables
 			state.Provider = cmp.Or(s.dirs.env.get(providerVariable), noProvider)
 		}
-		state.noteLaunch(s.caller.launched)
+		if state.isBefore(s.caller.launched) { // a launch switches it on
+			state.Enabled = modeOn
+			state.SwitchedAt = s.caller.launched
+		}
 		change(state)
 		s.state = *state
 	})

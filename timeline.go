@@ -238,7 +238,7 @@ func parseEntry(line []byte) (e entry, ok bool) {
 // A history is what a session's timeline holds. The order of its lines counts, not their clock.
 type history struct {
 	Reviews       []review // in the order of their last lines
-	last          standing // what they come to, as of the last read
+	last          standing // as of the last read
 	isPutOff      bool     // the last stop was put off for subagents, and no prompt came since
 	session       sessionFiles
 	project       string
@@ -254,11 +254,12 @@ type history struct {
 	file          lineReader
 }
 
-// A standing is what the reviews of a session come to. A review of which there is none is an empty one.
+// A standing sums up the reviews of a session. If there is no such review, it is an empty one.
 type standing struct {
-	stop    review // the last of a stop
-	refusal review // the last that sent the agent back, unless work was approved after it; after a prompt only
-	// one that was observed: the agent has not seen it
+	stop review // the last of a stop
+	// The last that sent the agent back, unless work was approved after it. A prompt takes it back, but not an
+	// observed one: the agent has not seen that.
+	refusal review
 
 	// Since the user's last prompt:
 	result         *review // the one that runs, else the last that counts as a stop and is not from before off
@@ -372,9 +373,9 @@ func (h *history) add(e entry) {
 // addReview adds a line of a review: one that begins, or what its end adds.
 func (h *history) addReview(line review) {
 	r := review{did: noSteps(), first: h.line}
-	if i := slices.IndexFunc(h.Reviews, func(r review) bool { return r.ID == line.ID }); i >= 0 {
-		r = h.Reviews[i]
-		h.Reviews = slices.Delete(h.Reviews, i, i+1)
+	if known := h.review(line.ID); known != nil {
+		r = *known
+		h.Reviews = slices.DeleteFunc(h.Reviews, func(r review) bool { return r.ID == line.ID })
 	}
 	_ = json.Unmarshal(encodeJSON(line), &r) // which leaves what the line does not have
 	r.isRecorded = true
@@ -441,7 +442,7 @@ func (h *history) newestRequest() string {
 	return newest
 }
 
-// sum makes of the reviews what they come to. One that runs counts as one since the prompt.
+// sum sums up the reviews. One that runs counts as one since the prompt.
 func (h *history) sum() {
 	var sum standing
 	for _, r := range h.Reviews {
@@ -450,7 +451,8 @@ func (h *history) sum() {
 		if on.isStop {
 			sum.stop = r
 		}
-		switch isRefusal := r.Verdict == verdictBlock && !on.isByHand; {
+		isRefusal := r.Verdict == verdictBlock && !on.isByHand
+		switch {
 		case r.approves():
 			sum.refusal = review{}
 		case isRefusal && (r.Observed || isLater):
