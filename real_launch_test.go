@@ -149,9 +149,9 @@ func TestRealClientContinued(t *testing.T) {
 // endsService ends the background service of the sandbox when the test does.
 func (box *sandbox) endsService() {
 	box.t.Cleanup(func() {
-		status := box.run(30*time.Second, "", "claude", "daemon", "status").stdout
+		status := box.run(patience, "", "claude", "daemon", "status").stdout
 		_, folder, _ := strings.Cut(status, "sock dir:")
-		got := box.run(30*time.Second, "", "claude", "daemon", "stop", "--any")
+		got := box.run(patience, "", "claude", "daemon", "stop", "--any")
 		box.quiet(20 * time.Second)
 		folder = strings.TrimSpace(strings.SplitN(folder, "\n", 2)[0])
 		if strings.Contains(folder, "/cc-daemon-") {
@@ -187,7 +187,7 @@ func (box *sandbox) supervised() (sessions []string) {
 // these.
 func (box *sandbox) expectSupervised(n int, want ...string) {
 	box.t.Helper()
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(100 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); ; time.Sleep(100 * time.Millisecond) {
 		stops, got := strings.Count(box.read("stops"), "stop"), box.supervised()
 		if stops >= n && slices.Equal(got, want) {
 			return
@@ -208,7 +208,7 @@ func TestRealClientBackground(t *testing.T) {
 		box.launch() // the hooks are there
 		box.endsService()
 		expectIs(t, "the exit code", box.run(3*time.Minute, "", "ccc", "--supervisor", bypass, "-p", first).code, 0)
-		got := box.run(30*time.Second, "", "claude", bypass, "--bg", "plain")
+		got := box.run(patience, "", "claude", bypass, "--bg", "plain")
 		_, id, found := strings.Cut(got.stdout, "claude attach ")
 		if got.code != 0 || !found {
 			t.Fatalf("%+v", got)
@@ -216,7 +216,7 @@ func TestRealClientBackground(t *testing.T) {
 		box.expectSupervised(4, first+": allow")
 		tty := box.open("claude", "attach", strings.Fields(id)[0])
 		tty.prompt("/supervisor on")
-		tty.waitFor("监督已打开", time.Minute)
+		tty.waitFor("监督已打开")
 		tty.prompt("and more")
 		box.expectSupervised(5, "and more: allow", first+": allow")
 	})
@@ -229,13 +229,13 @@ func (tty *terminal) movesToBackground(text string) {
 	// It is not always there (2.1.332).
 	tty.shows(20*time.Second, func(screen string) bool { return strings.Contains(screen, text) })
 	tty.keys("Left")
-	tty.waitFor("moved to the background", time.Minute)
+	tty.waitFor("moved to the background")
 	// An idle session may have stopped there already (2.1.280): Esc starts it again.
 	tty.shows(15*time.Second, func(string) bool {
-		return strings.Contains(tty.box.run(30*time.Second, "", "claude", "agents", "--json").stdout, "pid")
+		return strings.Contains(tty.box.run(patience, "", "claude", "agents", "--json").stdout, "pid")
 	})
 	tty.keys("Escape")
-	tty.waitUntil("the session", 3*time.Minute, func(screen string) bool {
+	tty.waitUntil("the session", func(screen string) bool {
 		isMoved := strings.Contains(screen, "moved to the background")
 		return strings.Contains(screen, "bypass permissions on") && !isMoved
 	})
@@ -264,15 +264,15 @@ func TestRealClientMoved(t *testing.T) {
 				box.awaitVerdicts(1)
 				if isAtWork {
 					tty.prompt("work")
-					tty.waitFor("until", 90*time.Second)
+					tty.waitFor("until")
 					tty.keys("Left")
-					tty.waitFor("after the current tool", time.Minute)
+					tty.waitFor("after the current tool")
 					box.write("../work/worked", 0o600, "")
 					box.expectSupervised(0, ": allow", "one: allow")
 				} else {
 					tty.movesToBackground("for agents")
 					tty.prompt("two refused")
-					tty.waitFor("not yet", 90*time.Second)
+					tty.waitFor("not yet")
 					box.expectSupervised(0, "one: allow", "two refused: block allow")
 				}
 			})
@@ -440,7 +440,7 @@ func TestRealClientTrialUntrusted(t *testing.T) {
 		box.write("../work/.claude/settings.json", 0o600,
 			`{"hooks":{"SessionStart":[`+usersHook+`],"Setup":[`+usersHook+`]}}`)
 		tty := box.terminal("ccc", "--supervisor")
-		tty.waitFor("trust", 90*time.Second)
+		tty.waitFor("trust")
 		expectIs(t, "what has run", box.read("starts"), "")
 		trusts := func(screen string) bool {
 			return strings.Contains(unspaced(screen), "❯Yes,I") || strings.Contains(unspaced(screen), "❯1.Yes,I")
@@ -452,8 +452,8 @@ func TestRealClientTrialUntrusted(t *testing.T) {
 			tty.keys("Down")
 		}
 		tty.choose("trust this folder")
-		tty.waitUntil("the project's hook", time.Minute, func(string) bool { return box.read("starts") != "" })
-		tty.waitFor("本会话受监督", time.Minute)
+		tty.waitUntil("the project's hook", func(string) bool { return box.read("starts") != "" })
+		tty.waitFor("本会话受监督")
 	})
 }
 
@@ -549,7 +549,7 @@ func TestRealClientLoginKept(t *testing.T) {
 					command = []string{"claude"}
 				}
 				box.open(command...).prompt("hello")
-				api.await(t, "agent", 1, time.Minute)
+				api.await(t, "agent", 1)
 				expectIs(t, "the login is sent", sent(api.requests("")), test.isRefused)
 			})
 		})
@@ -581,7 +581,7 @@ func TestRealClientRefusedKey(t *testing.T) {
 					box.refusesKey()
 				}
 				box.start().prompt("hello")
-				api.await(t, "review", 1, 2*time.Minute)
+				api.await(t, "review", 1)
 				for _, r := range slices.Concat(api.requests("agent"), api.requests("review")) {
 					expectIs(t, r.Kind+" with the login", sent([]apiRequest{r}), isRefused)
 					expectIs(t, r.Kind+" without the key", r.header("X-Api-Key") == "", isRefused)
@@ -678,7 +678,7 @@ func TestRealClientExampleProvider(t *testing.T) {
 		expectIs(t, "a subagent was asked", slices.ContainsFunc(kimi.requests(""), isDelegated), true)
 		tty := box.open("ccc", "kimi")
 		tty.prompt("hello")
-		tty.waitFor("done", time.Minute)
+		tty.waitFor("done")
 		expectNotIn(t, "the screen", tty.screen(), "context assumed to be", "isn't recognized")
 		expectIs(t, "the reviews there, and what went elsewhere",
 			fmt.Sprint(len(kimi.requests("review")), len(api.requests(""))), "1 0")

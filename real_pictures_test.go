@@ -164,25 +164,25 @@ func (p pictured) play(t *testing.T, box *sandbox, dir string) {
 	}
 
 	runs("ccc --supervisor")
-	tty.waitUntil("an input line", time.Minute, func(screen string) bool { return inputLine(screen) != "" })
+	tty.waitUntil("an input line", func(screen string) bool { return inputLine(screen) != "" })
 	tty.prompt(p.request) // before the machine is busy with others
 	another("bills", p.bills)
 	another("feeds", p.feeds)
 	another("blog", p.blog, "claude", "-p", "--continue", "/supervisor off")
-	tty.waitFor("2/10", 5*time.Minute)
-	tty.waitFor(" for 1m ", time.Minute) // as in "Worked for 1m 28s"
+	tty.waitFor("2/10")
+	tty.waitFor(" for 1m ") // as in "Worked for 1m 28s"
 	expectEnd(t, "ccc verdict", box.run(3*time.Minute, "", "ccc", "verdict"), 0, "allow\n", "ccc")
 	save("session"+p.suffix+".txt", draw("session"))
 	others.Wait()
 	another("shop", p.shop)
 	for _, view := range []string{"log", "status"} {
 		if view == "status" {
-			tty.waitUntil("a review that runs", time.Minute, func(string) bool {
+			tty.waitUntil("a review that runs", func(string) bool {
 				return strings.Contains(box.ccc("status", "--json"), "npm test -- basket")
 			})
 		}
 		runs("ccc " + view + "; echo " + rule + "; sleep 1000")
-		tty.waitFor(rule, time.Minute)
+		tty.waitFor(rule)
 		draw(view)
 	}
 	others.Wait()

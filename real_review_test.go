@@ -124,7 +124,7 @@ func TestRealClientCache(t *testing.T) {
 		tty := box.start()
 		for i := range 3 {
 			tty.prompt(fmt.Sprint("request ", i+1))
-			tty.waitFor(fmt.Sprint("answer ", i+1), 90*time.Second)
+			tty.waitFor(fmt.Sprint("answer ", i+1))
 			box.awaitVerdicts(2 * (i + 1))
 		}
 		want := []string{"own", "own", "cache", "cache", "cache", "cache"}
@@ -137,7 +137,7 @@ func TestRealClientCache(t *testing.T) {
 			isShared := way == "cache" && repeated[i][0] > 0.95 || way == "own" && (i == 0 || repeated[i][1] > 0.9)
 			expectIs(t, fmt.Sprintf("review %d shares what it can: %.2f", i, repeated[i]), isShared || isMissed, true)
 		}
-		log := box.run(20*time.Second, "", "ccc", "log").stdout
+		log := box.run(patience, "", "ccc", "log").stdout
 		isSaid := strings.Contains(log, "没有命中，之后的审查不再用它")
 		expectIs(t, "the log says that the cache did not serve", isSaid, isMissed)
 		expectNotIn(t, "the screen", tty.screen(), "cache", "缓存")
@@ -285,12 +285,12 @@ func TestRealClientReviewByHand(t *testing.T) {
 		review(0, "fix the bug", id[:8])
 		tty := box.open("claude")
 		tty.prompt("another task")
-		tty.waitUntil("the transcript tells of it", time.Minute, func(string) bool {
+		tty.waitUntil("the transcript tells of it", func(string) bool {
 			return strings.Count(box.transcripts(), `"text":"done"`) > 2 // of the first one there are two
 		})
 		review(1, "another task")
 		tty.prompt("go on")
-		tty.waitUntil("the session goes on", time.Minute, func(screen string) bool {
+		tty.waitUntil("the session goes on", func(screen string) bool {
 			return strings.Count(screen, "done") > 1
 		})
 		expectNotIn(t, "settings.json", box.settings(), "hooks")
@@ -406,13 +406,13 @@ func TestRealClientModelSwitched(t *testing.T) {
 				box.awaitVerdicts(1)
 				tty.prompt("/model " + then)
 				const asks, answered = "Switch model?", "Set model to"
-				tty.waitUntil("an answer", time.Minute, func(screen string) bool {
+				tty.waitUntil("an answer", func(screen string) bool {
 					return strings.Contains(screen, asks) || strings.Contains(screen, answered)
 				})
 				if strings.Contains(tty.screen(), asks) {
 					tty.choose(asks)
 				}
-				tty.waitFor(answered, time.Minute)
+				tty.waitFor(answered)
 				tty.prompt("and now?")
 				box.awaitVerdicts(2)
 				expectIs(t, "ccc review", box.run(3*time.Minute, "", "ccc", "review").code, 0)

@@ -118,13 +118,13 @@ func TestRealClientQuestion(t *testing.T) {
 			present.Store(int32(i))
 			tty.prompt(play.prompt)
 			if i == 0 {
-				tty.waitFor(reviewingQuestion.zh, 90*time.Second)
+				tty.waitFor(reviewingQuestion.zh)
 				close(shown)
 			} else {
 				tty.choose("one file")
 			}
 			box.awaitVerdicts(2 * (i + 1)) // of the question, and of the stop
-			tty.waitFor(play.shown, time.Minute)
+			tty.waitFor(play.shown)
 			if i == 0 {
 				expectNotIn(t, "the screen", tty.screen(), "one file")
 				expectIn(t, "the screen", tty.screen(), "不同意：按 Esc，再输入你的回答")
@@ -203,12 +203,12 @@ func TestRealClientInterrupted(t *testing.T) {
 			forClients(t, hangingReview, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
 				box.setSettings(`{"permissions":{"allow":["Bash"]}}`)
 				done := make(chan commandResult, 1)
-				go func() { done <- box.run(4*time.Minute, "", "ccc", "--supervisor", "-p", "hello") }()
+				go func() { done <- box.run(patience, "", "ccc", "--supervisor", "-p", "hello") }()
 				hook := box.awaitHook()
 				switch name {
 				case "sigkill": // the reviewer takes its time, and what it has put into the background outlives it
 					syscall.Kill(hook, syscall.SIGKILL)
-					box.expectNoReviewer(time.Minute, "sleep 301")
+					box.expectNoReviewer(patience, "sleep 301")
 				case "client_killed":
 					text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/environ", hook))
 					_, text, _ = bytes.Cut(text, []byte("\x00CLAUDE_PID="))
@@ -237,7 +237,7 @@ func TestRealClientInterrupted(t *testing.T) {
 // awaitCancelled waits until the views say that the last review was cancelled.
 func (box *sandbox) awaitCancelled() {
 	box.t.Helper()
-	status := func() string { return box.run(10*time.Second, "", "ccc", "status", "--json").stdout }
+	status := func() string { return box.run(patience, "", "ccc", "status", "--json").stdout }
 	await(box.t, status, `"verdict":"cancelled"`)
 }
 
@@ -247,16 +247,16 @@ func TestRealClientEscape(t *testing.T) {
 		tty := box.start()
 		tty.prompt("hello")
 		box.awaitHook()
-		tty.waitFor("[SUPERVISOR] 正在审查工作", 90*time.Second)
+		tty.waitFor("[SUPERVISOR] 正在审查工作")
 		tty.keys("Escape")
-		box.expectNoReviewer(3 * time.Second) // Claude Code takes some time for the key
-		tty.waitFor("done", 5*time.Second)
+		box.expectNoReviewer(3 * soon()) // Claude Code takes some time for the key
+		tty.waitFor("done")
 		box.awaitCancelled()
 		tty.prompt("once more") // which says so
-		tty.waitFor(earlierCancelled.zh, 30*time.Second)
+		tty.waitFor(earlierCancelled.zh)
 		box.awaitHook()
 		tty.keys("Escape")
-		box.expectNoReviewer(3 * time.Second)
+		box.expectNoReviewer(3 * soon())
 	})
 }
 
@@ -343,7 +343,7 @@ says: [SUPERVISOR] 这项要求的 1 次审查已用完，这次停下没有再�
 			{"fourth request", "and push it"}} {
 			tty.prompt(turn[0])
 			for _, text := range turn[1:] {
-				tty.waitFor(text, 90*time.Second)
+				tty.waitFor(text)
 			}
 		}
 		shown := tty.tmux("capture-pane", "-p").stdout
@@ -382,7 +382,7 @@ func TestRealClientGoal(t *testing.T) {
 				box.write(".claude/ccc.json", 0o600, `{"supervisor":{"max_iterations":2}}`)
 				tty := box.start()
 				tty.prompt("/goal notes.txt says done")
-				tty.waitFor("A hook blocked the turn from ending 3 consecutive times", 2*time.Minute)
+				tty.waitFor("A hook blocked the turn from ending 3 consecutive times")
 				box.expectVerdicts(want...)
 				feedback := strings.Count(strings.Join(api.agentsUserTexts(), "\n"), "notes.txt lacks it")
 				expectIs(t, "the agent got what the goal lacks", feedback > 1, true)
@@ -399,9 +399,9 @@ func TestRealClientPastedPicture(t *testing.T) {
 		box.write("../work/shot.png", 0o600, shot.String())
 		tty := box.start()
 		tty.keys("-l", "--", "make it look like this \x1b[200~"+box.work+"/shot.png\x1b[201~")
-		tty.waitFor("[Image #1]", 30*time.Second)
+		tty.waitFor("[Image #1]")
 		tty.keys("-l", "--", " but blue")
-		tty.waitFor("but blue", 30*time.Second)
+		tty.waitFor("but blue")
 		tty.keys("Enter")
 		box.awaitVerdicts(1)
 		requests := requestsOf(t, api.lastReview(t))
@@ -456,7 +456,7 @@ func TestRealClientSubagents(t *testing.T) {
 			t.Helper()
 			deferrals += moreDeferrals
 			verdicts += moreVerdicts
-			tty.waitUntil(what, 90*time.Second, func(string) bool {
+			tty.waitUntil(what, func(string) bool {
 				return strings.Count(box.log(), " stop not reviewed ") == deferrals &&
 					strings.Count(box.log(), " review ended ") == verdicts
 			})
@@ -464,7 +464,7 @@ func TestRealClientSubagents(t *testing.T) {
 		ends := func(name string) { box.write("../work/end-"+name, 0o600, "") }
 		tty.prompt("start m")
 		expect("one", 1, 0)
-		tty.waitFor("这次停下先不审查", 30*time.Second)
+		tty.waitFor("这次停下先不审查")
 		ends("m")
 		expect("its message", 1, 0)
 		ends("m1")
@@ -475,7 +475,7 @@ func TestRealClientSubagents(t *testing.T) {
 		tty.prompt("start d")
 		expect("one that hangs", 1, 0)
 		tty.prompt("go on")
-		tty.waitFor("上次停下时子代理还在工作", 30*time.Second)
+		tty.waitFor("上次停下时子代理还在工作")
 		expect("beside it", 0, 1)
 		ends("d")
 		expect("its end", 0, 1)
@@ -486,7 +486,7 @@ func TestRealClientSubagents(t *testing.T) {
 		tty.prompt("start g")
 		expect("one that the user stops", 1, 0)
 		tty.keys("C-x", "C-k")
-		tty.waitUntil("its end", time.Minute, func(screen string) bool {
+		tty.waitUntil("its end", func(screen string) bool {
 			if strings.Contains(screen, "again to stop") {
 				tty.keys("C-x", "C-k")
 			}
@@ -514,11 +514,11 @@ func isIdle(screen string) bool { return !strings.Contains(screen, "esc to inter
 func (tty *terminal) submits(prompt, answer string, reviews int) {
 	tty.box.t.Helper()
 	tty.prompt(prompt)
-	tty.waitFor(answer, 90*time.Second)
+	tty.waitFor(answer)
 	if reviews > 0 {
-		tty.box.api.await(tty.box.t, "review", reviews, 90*time.Second)
+		tty.box.api.await(tty.box.t, "review", reviews)
 	}
-	tty.waitUntil("an idle client", 90*time.Second, isIdle)
+	tty.waitUntil("an idle client", isIdle)
 	expectIs(tty.box.t, prompt, tty.box.reviewed(), reviews)
 }
 
@@ -526,7 +526,7 @@ func (tty *terminal) submits(prompt, answer string, reviews int) {
 func (tty *terminal) clears(shown string) {
 	tty.prompt("/clear")
 	isGone := func(screen string) bool { return !strings.Contains(screen, shown) }
-	tty.waitUntil("an empty conversation", time.Minute, isGone)
+	tty.waitUntil("an empty conversation", isGone)
 }
 
 // switchesOff has the user type /supervisor off in a second client of the session.
@@ -553,13 +553,13 @@ func TestRealClientSwitched(t *testing.T) {
 	forClients(t, script{}, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
 		api := box.answersAndApprovals()
 		tty := box.start()
-		tty.waitFor("SessionStart:startup says: [SUPERVISOR] 本会话受监督", time.Minute)
+		tty.waitFor("SessionStart:startup says: [SUPERVISOR] 本会话受监督")
 		tty.submits("/supervisor off", "监督已关闭：Agent", 0)
 		expectIs(t, "the model calls", len(api.requests("agent")), 0)
 		tty.submits("hello", "answer 1", 0)
 		tty.submits("/supervisor do the <task>", "answer 2", 1)
 		expectIn(t, "what the agent got", api.requests("agent")[1].last("user"), "do the <task>")
-		tty.waitFor("[SUPERVISOR] 审查 1/10：通过", 30*time.Second)
+		tty.waitFor("[SUPERVISOR] 审查 1/10：通过")
 		tty.submits("/supervisor", "监督：已打开 · 这项要求已审查 1/10 次 · 通过", 1)
 		box.switchesOff(box.onlySession())
 		tty.submits("more", "answer 3", 1)
@@ -568,7 +568,7 @@ func TestRealClientSwitched(t *testing.T) {
 		tty.submits("/supervisor", "监督：已关闭 · 这项要求已审查 1/10 次", 1)
 		expectIs(t, "the model calls", len(api.requests("agent")), 4)
 		tty.clears("answer 4")
-		tty.waitFor("SessionStart:clear says: [SUPERVISOR] 本会话受监督", time.Minute)
+		tty.waitFor("SessionStart:clear says: [SUPERVISOR] 本会话受监督")
 		tty.submits("on again", "answer 5", 2)
 		for _, r := range api.requests("") {
 			expectNotIn(t, "a request", r.text(), "本会话受监督")
@@ -580,10 +580,10 @@ func TestRealClientSwitched(t *testing.T) {
 			events = strings.Count(box.log(), " invoked ")
 			answers++
 			tty.prompt("and more")
-			tty.waitFor(fmt.Sprint("answer ", answers), 90*time.Second)
-			tty.waitUntil("an idle client", 90*time.Second, isIdle)
+			tty.waitFor(fmt.Sprint("answer ", answers))
+			tty.waitUntil("an idle client", isIdle)
 		}
-		expectIn(t, "ccc log", box.run(time.Minute, "", "ccc", "log").stdout, "on again", "通过")
+		expectIn(t, "ccc log", box.run(patience, "", "ccc", "log").stdout, "on again", "通过")
 		box.setSettings(`{}`)
 		box.start().submits("hello again", fmt.Sprint("answer ", answers+1), box.reviewed()+1)
 	})
@@ -606,7 +606,7 @@ func TestRealClientSwitchOfOne(t *testing.T) {
 		box.switchesOff(ids[0])
 		tty.submits("more of A", "answer 3", 2)
 		tty.prompt("/resume " + b)
-		tty.waitUntil("B's conversation", time.Minute, func(screen string) bool {
+		tty.waitUntil("B's conversation", func(screen string) bool {
 			return strings.Contains(screen, "answer 1") && !strings.Contains(screen, "answer 3")
 		})
 		tty.submits("more of B", "answer 4", 3)
@@ -618,7 +618,7 @@ func TestRealClientSwitchOfOne(t *testing.T) {
 		plain.clears("answer 5")
 		plain.submits("not reviewed", "answer 6", 4)
 		fork := box.start("--resume", b, "--fork-session")
-		fork.waitFor("SessionStart:fork says: [SUPERVISOR] 本会话受监督", time.Minute)
+		fork.waitFor("SessionStart:fork says: [SUPERVISOR] 本会话受监督")
 		fork.submits("more", "answer 7", 5)
 	})
 }
@@ -661,13 +661,13 @@ func TestRealClientQueuedSwitch(t *testing.T) {
 		tty := box.start(bypass)
 		shows := func(text string, times int) {
 			t.Helper()
-			tty.waitUntil(text, time.Minute, func(screen string) bool { return strings.Count(screen, text) == times })
+			tty.waitUntil(text, func(screen string) bool { return strings.Count(screen, text) == times })
 		}
 		reviewing := func(prompt string, reviews int) {
 			t.Helper()
 			isHeld.Store(true)
 			tty.prompt(prompt)
-			tty.waitUntil("a review", 90*time.Second, func(string) bool { return box.reviewed() == reviews })
+			tty.waitUntil("a review", func(string) bool { return box.reviewed() == reviews })
 		}
 		typed := func(words string) {
 			t.Helper()
@@ -675,7 +675,7 @@ func TestRealClientQueuedSwitch(t *testing.T) {
 			await(t, box.transcripts, `"content":"`+words+`"`)
 		}
 		tty.prompt("work")
-		tty.waitFor("until", 90*time.Second)
+		tty.waitFor("until")
 		typed("/supervisor off")
 		box.write("../work/worked", 0o600, "")
 		shows("监督已关闭", 1)
@@ -725,7 +725,7 @@ func TestRealClientWork(t *testing.T) {
 		tty.submits("hi", "done", 0)
 		await(t, box.log, " stop not reviewed ")
 		tty.prompt("begin later")
-		api.await(t, "agent", 2, time.Minute)
+		api.await(t, "agent", 2)
 		tty.keys("Escape")
 		tty.awaitInput("begin later")
 		box.gitIn(box.work, "echo theirs >>notes.txt; git commit -qam mine")
@@ -734,14 +734,14 @@ func TestRealClientWork(t *testing.T) {
 		expectIn(t, "the request", api.lastReview(t), "\n+own\n")
 		expectNotIn(t, "the request", api.lastReview(t), "\n+theirs\n")
 		tty.prompt("work with a tool")
-		tty.waitFor("home/typed", 90*time.Second)
+		tty.waitFor("home/typed")
 		tty.enter("keep it short")
 		box.write("typed", 0o600, "")
 		box.awaitVerdicts(2)
 		tty.prompt("work with another")
-		tty.waitFor("home/never", 90*time.Second)
+		tty.waitFor("home/never")
 		tty.keys("Escape")
-		tty.waitUntil("an input line", time.Minute, func(screen string) bool {
+		tty.waitUntil("an input line", func(screen string) bool {
 			return strings.Contains(screen, "Interrupted") && inputLine(screen) != ""
 		})
 		tty.submits("go on then", "done", 3)

@@ -134,7 +134,7 @@ func (box *sandbox) start(args ...string) *terminal {
 func (box *sandbox) open(command ...string) *terminal {
 	box.t.Helper()
 	tty := box.terminal(command...)
-	tty.waitUntil("an input line", 3*time.Minute, func(screen string) bool { return inputLine(screen) != "" })
+	tty.waitUntil("an input line", func(screen string) bool { return inputLine(screen) != "" })
 	return tty
 }
 
@@ -157,11 +157,10 @@ func (box *sandbox) expectVerdicts(wanted ...verdict) {
 // awaitVerdicts waits until the session has n verdicts.
 func (box *sandbox) awaitVerdicts(n int) {
 	box.t.Helper()
-	for range 1200 {
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
 		if len(box.timelineVerdicts()) >= n {
 			return
 		}
-		time.Sleep(100 * time.Millisecond)
 	}
 	box.t.Fatalf("verdicts %q, want %d", box.timelineVerdicts(), n)
 }
@@ -328,15 +327,15 @@ func (api *scriptedAPI) requests(kind string) []apiRequest {
 	return found
 }
 
-// await returns the requests of a kind once there are n of them, and fails the test after timeout.
-func (api *scriptedAPI) await(t *testing.T, kind string, n int, timeout time.Duration) []apiRequest {
+// await returns the requests of a kind once there are n of them.
+func (api *scriptedAPI) await(t *testing.T, kind string, n int) []apiRequest {
 	t.Helper()
-	for deadline := time.Now().Add(timeout); ; time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
 		if found := api.requests(kind); len(found) >= n {
 			return found
 		}
 		if time.Now().After(deadline) {
-			t.Fatalf("no %d %s requests after %v: %v", n, kind, timeout, api)
+			t.Fatalf("no %d %s requests after %v: %v", n, kind, patience, api)
 		}
 	}
 }

@@ -137,17 +137,17 @@ func TestRealClientRequests(t *testing.T) {
 			expectEqual(t, "the verdicts", box.timelineVerdicts(), slices.Repeat([]verdict{verdictAllow}, verdicts))
 		}
 		tty.prompt("first request")
-		api.await(t, "review", 1, 2*time.Minute)
+		api.await(t, "review", 1)
 		tty.enter("queued request") // while the review runs: the next request
 		close(queued)
 		expectRequests(2, "PASSED first request", "queued request")
 		tty.enter("the SECRET is x") // the newest clients give it back, for the next one to delete
-		tty.waitFor("kept out", 90*time.Second)
+		tty.waitFor("kept out")
 		tty.prompt("taken back")
 		expectRequests(3, "PASSED queued request", "taken back")
 		tty.rewind("taken back")
 		tty.enter("second request with a tool")
-		tty.waitFor("until [ -e typed ]", 90*time.Second)
+		tty.waitFor("until [ -e typed ]")
 		tty.enter("typed meanwhile")
 		box.write("../work/typed", 0o600, "")
 		expectRequests(4, "PASSED queued request", "second request with a tool", "typed meanwhile")
@@ -155,7 +155,7 @@ func TestRealClientRequests(t *testing.T) {
 			expectNotIn(t, "what a review sent", r.text(), "SECRET")
 		}
 		tty.prompt("/compact")
-		tty.waitFor("Compacted", 90*time.Second)
+		tty.waitFor("Compacted")
 		tty.prompt("third request")
 		expectRequests(5, "PASSED second request with a tool", "PASSED typed meanwhile", "third request")
 		reviews := api.requests("review")
@@ -165,11 +165,11 @@ func TestRealClientRequests(t *testing.T) {
 		// one does not wait for it.
 		asked := len(api.requests("agent"))
 		tty.prompt("slow words")
-		api.await(t, "agent", asked+1, time.Minute)
+		api.await(t, "agent", asked+1)
 		tty.enter("typed at the last words")
 		tty.awaitQueued("typed at the last words")
 		close(last)
-		api.await(t, "review", 7, 90*time.Second)
+		api.await(t, "review", 7)
 		box.awaitVerdicts(7)
 		reviews = api.requests("review")
 		ofStop := listedRequests(t, reviews[len(reviews)-2].request())
@@ -187,7 +187,7 @@ func TestRealClientRequests(t *testing.T) {
 // awaitQueued waits until words that were entered wait for the agent.
 func (tty *terminal) awaitQueued(words string) {
 	tty.box.t.Helper()
-	tty.waitUntil("the queued words", time.Minute, func(screen string) bool {
+	tty.waitUntil("the queued words", func(screen string) bool {
 		return !strings.HasPrefix(inputLine(screen), "❯ "+words) && strings.Contains(screen, words)
 	})
 }
@@ -195,7 +195,7 @@ func (tty *terminal) awaitQueued(words string) {
 // awaitInput waits until the input line has these words.
 func (tty *terminal) awaitInput(words string) {
 	tty.box.t.Helper()
-	tty.waitUntil("the words in the input line", time.Minute, func(screen string) bool {
+	tty.waitUntil("the words in the input line", func(screen string) bool {
 		return strings.HasPrefix(inputLine(screen), "❯ "+words)
 	})
 }
@@ -261,7 +261,7 @@ func TestRealClientCorrections(t *testing.T) {
 		expect := func(words ...string) {
 			t.Helper()
 			reviewed++
-			reviews := api.await(t, "review", reviewed, 90*time.Second)
+			reviews := api.await(t, "review", reviewed)
 			box.awaitVerdicts(reviewed)
 			want := slices.Concat(closed, words)
 			closed = words
@@ -290,7 +290,7 @@ func TestRealClientCorrections(t *testing.T) {
 			before := box.read("../work/begun")
 			tty.prompt(prompt)
 			hasBegun := func(string) bool { return box.read("../work/begun") != before }
-			tty.waitUntil("the agent at work on "+prompt, 90*time.Second, hasBegun)
+			tty.waitUntil("the agent at work on "+prompt, hasBegun)
 		}
 		for _, words := range [][]string{{"work in red", "make it blue"}, {"work on the door", "hang it left"}} {
 			workOn(words[0])
@@ -311,7 +311,7 @@ func TestRealClientCorrections(t *testing.T) {
 		before := marks()
 		tty.keys("Escape")
 		// 2.1.280 takes what comes before its mark for words sent with Esc.
-		tty.waitUntil("the mark of Esc", time.Minute, func(string) bool { return marks() > before })
+		tty.waitUntil("the mark of Esc", func(string) bool { return marks() > before })
 		tty.prompt("leave the roof")
 		expect("INTERRUPTED work on the roof", "leave the roof")
 		workOn("work on the fence")
@@ -330,11 +330,11 @@ func TestRealClientCorrections(t *testing.T) {
 		expect("on another day")
 		asked := len(api.requests("agent"))
 		tty.prompt("withdrawn")
-		api.await(t, "agent", asked+1, time.Minute)
+		api.await(t, "agent", asked+1)
 		tty.keys("Escape")
 		tty.awaitInput("withdrawn")
 		tty.enter("/compact keep the colours") // the client gives the withdrawn words back, for enter to delete
-		tty.waitFor("Compacted", 90*time.Second)
+		tty.waitFor("Compacted")
 		isCompacted = true
 		tty.prompt("after the compaction")
 		expect("after the compaction")
@@ -421,7 +421,7 @@ func TestRealClientAnswers(t *testing.T) {
 		}
 		for _, answer := range []string{"MySQL of mine", "SQLite"} {
 			tty.prompt("ask me")
-			tty.waitFor("one file", 90*time.Second)
+			tty.waitFor("one file")
 			verdicts++ // of the question
 			if answer != "SQLite" {
 				pick("❯ 3", "", answer)
@@ -431,7 +431,7 @@ func TestRealClientAnswers(t *testing.T) {
 		}
 		for _, words := range []string{"use mkdir instead", "and then a directory"} {
 			tty.prompt("make a file")
-			tty.waitFor("Do you want", 90*time.Second)
+			tty.waitFor("Do you want")
 			entry, told := "1. Yes", "APPROVED "
 			if words == "use mkdir instead" {
 				entry, told = "3. No", "REFUSED "
@@ -451,13 +451,13 @@ func TestRealClientAnswers(t *testing.T) {
 		}
 		tty.prompt("plan it")
 		for _, reply := range [][2]string{{"make it green", "Enter"}, {"but yellow at the door", "BTab"}} {
-			tty.waitFor("Would you like to proceed?", 90*time.Second)
+			tty.waitFor("Would you like to proceed?")
 			pick("❯ 3", "", reply[0])
 			send(reply[1], "❯ 3")
 		}
 		expect("plan it", "REFUSED make it green", "APPROVED but yellow at the door")
 		tty.enter("/compact")
-		tty.waitFor("Compacted", 90*time.Second)
+		tty.waitFor("Compacted")
 		tty.prompt("after the compaction")
 		expect("after the compaction")
 		box.recordTranscript(client.version, "answers", api)
@@ -478,10 +478,10 @@ func TestRealClientPlanCleared(t *testing.T) {
 		box.setSettings(`{"showClearContextOnPlanAccept":true}`)
 		tty := box.start("--permission-mode", "plan")
 		tty.prompt("plan it")
-		tty.waitFor("clear context", 90*time.Second)
+		tty.waitFor("clear context")
 		box.write("../work/planned", 0o600, "red")
 		tty.choose("clear context")
-		api.await(t, "review", 1, 90*time.Second)
+		api.await(t, "review", 1)
 		plan := "PLANNED Implement the following plan:\n\n1. paint it red"
 		expectIn(t, "the request", strings.Join(api.told(t), "|"), plan)
 		expectIn(t, "the request", api.lastReview(t), "\nA planned\n")
@@ -514,11 +514,11 @@ func TestRealClientPrinted(t *testing.T) {
 		reviewed := len(api.requests("review"))
 		tty := box.open("claude")
 		tty.prompt("before the switch")
-		tty.waitFor("done", time.Minute)
+		tty.waitFor("done")
 		tty.prompt("/supervisor on")
-		tty.waitFor("已打开", time.Minute)
+		tty.waitFor("已打开")
 		tty.prompt("after the switch")
-		api.await(t, "review", reviewed+1, time.Minute)
+		api.await(t, "review", reviewed+1)
 		requests := []string{"before the switch", "after the switch"}
 		expectEqual(t, "of a session that was switched on", listedRequests(t, api.lastReview(t)), requests)
 	})
@@ -694,7 +694,7 @@ func TestRealClientRecordings(t *testing.T) {
 		tty.prompt("/paint red")
 		stops(1)
 		tty.prompt("have it done")
-		tty.waitFor("子代理还在工作", 60*time.Second) // that stop is not reviewed yet
+		tty.waitFor("子代理还在工作") // that stop is not reviewed yet
 		box.write("../work/go", 0o600, "")
 		stops(1)
 		tty.prompt("start it")
@@ -702,7 +702,7 @@ func TestRealClientRecordings(t *testing.T) {
 		box.write("../work/ended", 0o600, "")
 		stops(1)
 		tty.prompt("/supervisor off")
-		tty.waitFor("监督已关闭", 60*time.Second)
+		tty.waitFor("监督已关闭")
 		expectRecordedEvents(t, []byte(box.read("events")))
 		box.record("events", client.version, "", "", []byte(box.read("events")))
 		expectIn(t, "what the agent got", strings.Join(api.agentsUserTexts(), "\n"), "<task-notification>")

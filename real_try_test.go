@@ -363,7 +363,7 @@ func TestRealClientUnknownModel(t *testing.T) {
 		}
 		expectIn(t, "the reason", lastReview(t, box.onlyTimeline()).Error, "planted")
 		for _, view := range []string{"status", "log", "verdict"} {
-			got := box.run(20*time.Second, "", "ccc", view)
+			got := box.run(patience, "", "ccc", view)
 			expectNotIn(t, view, got.stdout+got.stderr, "$", "claude-code:")
 		}
 		expectNotIn(t, "the log", box.log(), "cost_usd", "claude-code:")

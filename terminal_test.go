@@ -69,7 +69,7 @@ func (tty *terminal) keys(names ...string) {
 func (tty *terminal) prompt(text string) {
 	tty.box.t.Helper()
 	isIdle := func(screen string) bool { return !strings.Contains(screen, "esc to interrupt") }
-	tty.waitUntil("an idle client", 90*time.Second, isIdle)
+	tty.waitUntil("an idle client", isIdle)
 	tty.enter(text)
 	// Where a menu has taken the place of the input line, the last line with its mark is the prompt as it was
 	// sent: another Enter would answer the menu.
@@ -124,19 +124,21 @@ func (tty *terminal) screen() string {
 	return tty.tmux("capture-pane", "-p", "-J").stdout
 }
 
-// waitFor waits until the screen contains text, wherever claude broke its
-// lines, and fails the test when that takes longer than timeout.
-func (tty *terminal) waitFor(text string, timeout time.Duration) {
+// patience is how long a test waits for what a real client does: one that other load slows down is no fault.
+const patience = 4 * time.Minute
+
+// waitFor waits until the screen contains text, wherever claude broke its lines.
+func (tty *terminal) waitFor(text string) {
 	tty.box.t.Helper()
 	isThere := func(screen string) bool { return strings.Contains(unspaced(screen), unspaced(text)) }
-	tty.waitUntil(text, timeout, isThere)
+	tty.waitUntil(text, isThere)
 }
 
 // waitUntil is waitFor for what is more than a text.
-func (tty *terminal) waitUntil(what string, timeout time.Duration, there func(screen string) bool) {
+func (tty *terminal) waitUntil(what string, there func(screen string) bool) {
 	tty.box.t.Helper()
-	if !tty.shows(timeout, there) {
-		tty.box.t.Fatalf("no %q on the screen after %v:\n%s", what, timeout, tty.screen())
+	if !tty.shows(patience, there) {
+		tty.box.t.Fatalf("no %q on the screen after %v:\n%s", what, patience, tty.screen())
 	}
 }
 
@@ -155,7 +157,7 @@ func (tty *terminal) shows(timeout time.Duration, there func(screen string) bool
 // starting client does.
 func (tty *terminal) choose(text string) {
 	tty.box.t.Helper()
-	tty.waitFor(text, 90*time.Second)
+	tty.waitFor(text)
 	for range 5 {
 		tty.keys("Enter")
 		if tty.shows(10*time.Second, func(screen string) bool { return !strings.Contains(screen, text) }) {
