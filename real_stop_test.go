@@ -217,7 +217,7 @@ func TestRealClientInterrupted(t *testing.T) {
 				case "switched_off":
 					box.switchesOff(box.onlySession())
 				}
-				box.expectNoReviewer(1600 * time.Millisecond)
+				box.expectNoReviewer(2 * soon())
 				got := <-done
 				if name == "client_killed" {
 					expectIs(t, "claude's end", got.code, -1)
