@@ -205,7 +205,10 @@ func (g gitRunner) differing(from, to string) (paths []changedPath, err error) {
 	lines, err := g.lines(slices.Concat(diffFlags, []string{"--raw", "--no-abbrev", from, to}, g.scope)...)
 	for _, line := range lines {
 		what, name, _ := strings.Cut(line, "\t")
-		fields := strings.Fields(what) // two modes, two ids and a letter
+		fields := strings.Fields(what) // two modes, two ids and a letter; less if git was cut off
+		if len(fields) < 5 {
+			break
+		}
 		paths = append(paths, changedPath{name: name, letter: fields[4], content: fields[1] + fields[3]})
 	}
 	return paths, err
@@ -248,8 +251,8 @@ func (g gitRunner) isOnBranch(contents map[string]string, since time.Time) bool 
 	got, _ := g.lines("log", maxAge(since), "--all", "--not", "HEAD", "-m", "--raw", "--no-abbrev",
 		"--format=", "--no-show-signature")
 	return slices.ContainsFunc(got, func(line string) bool {
-		fields := strings.Fields(line) // two modes, two ids, a letter and the path
-		return hasValue(contents, fields[1]+fields[3])
+		fields := strings.Fields(line) // two modes, two ids, a letter and the path; less if git was cut off
+		return len(fields) > 4 && hasValue(contents, fields[1]+fields[3])
 	})
 }
 

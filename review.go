@@ -21,7 +21,7 @@ import (
 // newReview returns a review on the occasion of that name that begins now.
 func newReview(occasion string) review {
 	id := strconv.FormatInt(time.Now().UnixNano(), 36)
-	return review{ID: id, Event: occasion, Begun: now(), did: noSteps()}
+	return review{ID: id, Event: occasion, Begun: now()}
 }
 
 // describe notes in r what it is of, and where.
@@ -98,13 +98,28 @@ func (s *supervision) count(r *review, isAgain bool) (isUsedUp bool, err error) 
 func (s *supervision) conduct(ctx context.Context, r review, of subject) review {
 	s.begin(ctx, &r)
 	r.changeFacts = s.takeChange(ctx, r.occasion(), &of)
-	if s.isSentBackByCheck(ctx, &r, &of) {
-		return s.end(r, nil)
+	err := s.ask(ctx, &r, of)
+	if err == nil {
+		err = s.listening(ctx)
 	}
-	call, who, err := s.call(ctx, r, of)
+	isHooks := !r.occasion().isByHand
+	r.Observed = r.Observed || isHooks && s.mode() == modeObserve // typed meanwhile
+	if err == nil && r.Verdict == "" {
+		err = s.takeWords(&r)
+	}
+	return s.end(r, err)
+}
+
+// ask has the project's check, and unless that sends the agent back the reviewer, say what is to be said of
+// the subject.
+func (s *supervision) ask(ctx context.Context, r *review, of subject) error {
+	if s.isSentBackByCheck(ctx, r, &of) {
+		return nil
+	}
+	call, who, err := s.call(ctx, *r, of)
 	r.reviewerFacts = who
 	if err != nil {
-		return s.end(r, err)
+		return err
 	}
 	asked := []byte(call.asked(r.PromptSource))
 	s.warnLost("keeping the request", keep(s.session.requestFile(), asked))
@@ -120,16 +135,8 @@ func (s *supervision) conduct(ctx context.Context, r review, of subject) review 
 		defer output.Close()
 		call.output = output
 	}
-	r.outcome, err = call.run(ctx, func(did step) { s.noteStep(r, did) })
-	if err == nil { // the reviewer has answered
-		err = s.listening(ctx)
-	}
-	isHooks := !r.occasion().isByHand
-	r.Observed = r.Observed || isHooks && s.mode() == modeObserve // typed meanwhile
-	if err == nil && r.Verdict == "" {
-		err = s.takeWords(&r)
-	}
-	return s.end(r, err)
+	r.outcome, err = call.run(ctx, func(did step) { s.noteStep(*r, did) })
+	return err
 }
 
 // begin records that the review has begun, and whose it is.
@@ -170,7 +177,8 @@ func (s *supervision) isSentBackByCheck(ctx context.Context, r *review, of *subj
 	if ctx.Err() != nil { // nobody waits for it any more
 		return false
 	}
-	recordRun(ran, environ{tryVariable + "=" + s.runsOf(*r)})
+	recorded := ran.recorded(r.ID)
+	s.append(entry{Step: &recorded})
 	s.print("  · " + checkPath + " → " + printable(ran.runResult()))
 	ran.Output = strings.TrimSpace(outputKept(ran.Output))
 	if ran.isRed() && !s.past.last.isRed {

@@ -147,8 +147,9 @@ func (c *configuration) budgetFails(env environ) bool {
 	return hasProvider || olderThan(version, tellsCost)
 }
 
-// versionPatience bounds the wait for claude --version, which takes 10 to 100 ms. A variable, for tests.
-var versionPatience = 10 * time.Second
+// versionPatience bounds the wait for claude --version, which takes 10 to 100 ms: a hook has 10 s. A
+// variable, for tests.
+var versionPatience = 5 * time.Second
 
 var versionAnswer = lazyRegexp(`([0-9]+\.[0-9]+\.[0-9]+\S*) \(Claude Code\)`)
 

@@ -415,7 +415,7 @@ func (s step) isRed() bool { return s.Error == "" && s.ExitCode != nil && *s.Exi
 
 // check returns the run of the check before the reviewer was asked, nil if there was none.
 func (r review) check() *step {
-	if len(r.did.Runs) == 0 || r.did.Runs[0].Command != checkPath {
+	if r.occasion().isQuestion || len(r.did.Runs) == 0 || r.did.Runs[0].Command != checkPath {
 		return nil
 	}
 	return &r.did.Runs[0]

@@ -108,13 +108,19 @@ func recordRun(ran step, env environ) {
 	if review == "" {
 		return
 	}
-	ran = ran.redacted()
-	ran.Review = review
-	ran.Output = outputKept(ran.Output)
+	ran = ran.recorded(review)
 	dir, id := filepath.Split(filepath.Clean(session))
 	if err := stateDir(dir).session(id).append(entry{Step: &ran}); err != nil {
 		fmt.Fprintln(os.Stderr, "ccc: try: recording the run:", printable(redact(err.Error())))
 	}
+}
+
+// recorded is a run as the timeline of that review has it.
+func (s step) recorded(review string) step {
+	s = s.redacted()
+	s.Review = review
+	s.Output = outputKept(s.Output)
+	return s
 }
 
 // outputKept is the end of what a run printed: 2,000 bytes.
