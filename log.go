@@ -50,7 +50,7 @@ func showLog(c *invocation, d dirs) (err error) {
 		if most == 1 && len(c.operands) == 0 {
 			s.title = say(withReason, s.title, say(newestHere))
 		}
-		if err := s.begin(last, i == 0); err != nil {
+		if err := s.writePast(last, i == 0); err != nil {
 			return err
 		}
 	}
@@ -93,9 +93,9 @@ func (p *page) newStory(of sessionFiles) *story {
 	return s
 }
 
-// begin writes what there is of the story: all of it, or so many of the last reviews with the prompt before
-// them. Of one that is not the first it writes what runs.
-func (s *story) begin(last int, isFirst bool) error {
+// writePast writes what there is of the story: all of it, or so many of the last reviews with the prompt
+// before them. Of one that is not the first it writes what runs.
+func (s *story) writePast(last int, isFirst bool) error {
 	if err := s.history.read(); err != nil {
 		return err
 	}
@@ -115,7 +115,7 @@ func (s *story) begin(last int, isFirst bool) error {
 	}
 	switch {
 	case from != "":
-		first := slices.IndexFunc(s.unread, func(e entry) bool { return e.review() == from })
+		first := slices.IndexFunc(s.unread, func(e entry) bool { return e.reviewID() == from })
 		var asked []entry // the last prompt before that
 		for _, e := range s.unread[:first] {
 			if e.Prompt != nil {
@@ -165,8 +165,8 @@ func (p *page) follow(ctx context.Context, all []*story, find func() ([]*story, 
 	}
 }
 
-// review returns the id of the review that the line is of, "" for none.
-func (e entry) review() string {
+// reviewID returns the id of the review that the line is of, "" for none.
+func (e entry) reviewID() string {
 	switch {
 	case e.Review != nil:
 		return e.Review.ID
@@ -181,7 +181,7 @@ func (s *story) write(e entry) {
 	if e.Step == nil {
 		s.writeAbandoned()
 	}
-	id := e.review()
+	id := e.reviewID()
 	r := s.history.review(id)
 	isOver, isBegun := s.written[id]
 	switch {

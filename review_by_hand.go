@@ -23,14 +23,15 @@ func reviewNow(c *invocation, d dirs) error {
 	if err != nil {
 		return failure{code: 2, err: fmt.Errorf("review: %w", err)}
 	}
-	s, err := superviseStored(stored, d)
+	s, err := superviseStored(stored, talk, d)
 	if err != nil {
 		return err
 	}
 	if s.config.Supervisor.Provider, err = s.providerByHand(c.flags["--provider"], talk.model); err != nil {
 		return err
 	}
-	of := s.subjectByHand(talk, d.here)
+	of := subject{conversation: talk, lastMessage: talk.lastWords, section: r.occasion().section}
+	of.isWorking = talk.lastWords == "" || talk.lastCall != "" // it has not answered yet
 	what := clip(oneLine(of.newest().words), 100)
 	short := shortID(stored.id)
 	tree := printable(pathFrom("", s.place.root))
@@ -38,8 +39,7 @@ func reviewNow(c *invocation, d dirs) error {
 	if of.isWorking {
 		s.print(say(stillWorking))
 	}
-	timeout, late := s.patience()
-	ctx, cancel := s.untilEnded(timeout, late)
+	ctx, cancel := s.untilEnded(s.patience())
 	defer cancel()
 	s.describe(&r, of)
 	ended := s.conduct(ctx, r, of).redacted()
@@ -49,12 +49,19 @@ func reviewNow(c *invocation, d dirs) error {
 	return s.codeOf(ended)
 }
 
-// superviseStored returns what reviews a session that is in a transcript. An error means that it can't be
-// reviewed now.
-func superviseStored(stored storedSession, d dirs) (s *supervision, err error) {
+// superviseStored returns what reviews a session that is in a transcript. Its working tree is that of the
+// current directory, if it is of the session's repository, else the one that the agent was in last. An error
+// means that the session can't be reviewed now.
+func superviseStored(stored storedSession, talk conversation, d dirs) (s *supervision, err error) {
 	s = &supervision{dirs: d, session: d.state.session(stored.id), transcript: stored.path,
 		caller: caller{isReview: true}}
-	s.dirs.here, s.dirs.env = transcriptStart(stored.path), withoutLaunch(d.env)
+	s.dirs.here = transcriptStart(stored.path)
+	s.dirs.env = withoutLaunch(d.env)
+	cwd := talk.cwd
+	if t := treeOf(d.here); t.Repository != "" && t.Repository == treeOf(s.dirs.here).Repository {
+		cwd = d.here
+	}
+	s.place = d.state.place(s.dirs.here, cwd, s.dirs.env)
 	s.state, _ = s.session.readState() // without it the session's provider is not known
 	if s.past, err = s.session.readPast(s.state); err != nil {
 		return nil, err
@@ -66,18 +73,6 @@ func superviseStored(stored storedSession, d dirs) (s *supervision, err error) {
 		return nil, err
 	}
 	return s, d.state.create()
-}
-
-// subjectByHand returns what is judged if the user calls ccc review in the directory here. The working tree
-// is the one there, if it is of the session's repository, else the one that the agent was in last.
-func (s *supervision) subjectByHand(talk conversation, here string) subject {
-	if t := treeOf(here); t.Repository == "" || t.Repository != treeOf(s.dirs.here).Repository {
-		here = talk.cwd
-	}
-	s.place = s.dirs.state.place(s.dirs.here, here, s.dirs.env)
-	isWorking := talk.lastWords == "" || talk.lastCall != "" // it has not answered yet
-	return subject{conversation: talk, lastMessage: talk.lastWords, isWorking: isWorking,
-		section: occasionNamed(eventReview).section}
 }
 
 // printReview prints the review on stdout, for people or as JSON.
