@@ -90,9 +90,8 @@ func demo(c *invocation) (err error) {
 // demoProject is the directory in dir in which the session is started.
 func demoProject(dir string) string { return filepath.Join(dir, "project") }
 
-// prepareDemo writes what the session needs into dir. A copy of self is part of it: a supervised launch
-// refuses a program that `go run` has built. Nothing may have been started before: a program that a fork
-// still has open for writing can't be run (golang/go#22315).
+// prepareDemo writes what the session needs into dir, with a copy of self, since a launch refuses a program
+// of `go run`. It comes before any fork, which would keep the copy open for writing (golang/go#22315).
 func prepareDemo(dir, self string) error {
 	program, err := os.ReadFile(self)
 	if err != nil {

@@ -1,8 +1,8 @@
 package main
 
-// ccc doctor is a launch that writes nothing, then the trial of the hooks and of a copy. A finding begins
-// with ok, warning or problem and the subject. If it is not ok, its last line is the command that fixes it.
-// Doctor changes none of the user's files and shows no value of a variable.
+// ccc doctor is a launch that writes nothing, then the trial of the hooks and of a copy. A finding has a
+// level, a subject and, if it is not ok, a last line with the command that fixes it. No variable's value is
+// shown.
 
 import (
 	"bytes"

@@ -217,9 +217,9 @@ func currentDir() (string, error) {
 	return here, nil
 }
 
-// withFileHint returns err with what to do about the file that can't be used, if it has no hint: look who
-// owns it, and who may write there. A variable of ccc's is named if it leads there and can't be right: it is
-// relative, or nothing is there. The hint of any other error is other.
+// withFileHint returns err with what to do about a file that can't be used: look who may write there. It
+// names a variable of ccc's that leads there and is relative or leads nowhere. Another error gets the hint
+// other.
 func withFileHint(err error, other string) error {
 	f := failureOf(err)
 	at := new(fs.PathError)

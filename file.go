@@ -26,8 +26,7 @@ import (
 const lockPatience = 5 * time.Second
 
 // lockFile takes the exclusive lock on path, creating that file. unlock, or the end of the process, releases
-// it. path is never replaced: a lock on a file that is renamed over protects nothing. The holder may remove
-// it; those who wait lock a new one.
+// it. path is never replaced, which would unlock it. Its holder may remove it; those who wait lock a new one.
 func lockFile(path string) (unlock func(), err error) {
 	for deadline := time.Now().Add(lockPatience); ; time.Sleep(2 * time.Millisecond) {
 		file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
@@ -63,9 +62,8 @@ func sameFile(a, b string) bool {
 	return errX == nil && errY == nil && os.SameFile(x, y)
 }
 
-// replaceFile replaces the file at path by data, atomically: a reader finds the old bytes or the new, after a
-// crash too. A file keeps mode and owner, a symbolic link stays; a new file has mode 0600. It does not wait
-// for the disk.
+// replaceFile replaces the file at path atomically: a reader finds the old bytes or the new, after a crash
+// too. Mode, owner and a symbolic link stay; a new file has mode 0600. It does not wait for the disk.
 //
 // The caller holds the lock that guards path, so what a killed process left under the temporary name goes.
 func replaceFile(path string, data []byte) error {
@@ -233,9 +231,8 @@ func removeFile(path string) error {
 	return nil
 }
 
-// openAppend opens the file at path for appending lines, and creates a missing one. If a full disk or a crash
-// has left the last line torn, it adds a newline, so that the next line can be read. Behind a line that
-// another process is just writing that becomes an empty line, which all readers pass over.
+// openAppend opens the file at path, or a new one, for appending lines. It ends a line that a full disk or a
+// crash has torn. If another process is just writing that line, readers pass over the empty one.
 func openAppend(path string) (*os.File, error) {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_APPEND|os.O_CREATE, 0o600)
 	if err != nil {

@@ -70,9 +70,9 @@ func (v *jsonValue) variable() string {
 	return v.raw
 }
 
-// setJSON returns text with value under path and every other byte as it was. text and value are valid JSON.
-// Missing objects on the path are created; an index one past the last of an array adds an item. What is new
-// is indented by two blanks a level, as Claude Code does it.
+// setJSON returns text with value under path, both valid JSON, and every other byte as it was. It creates
+// missing objects; an index one past the last of an array adds an item. Claude Code's indent is two blanks a
+// level.
 func setJSON(text []byte, value string, path ...string) []byte {
 	parent, _ := parseJSON(text)
 	margin := "\n  "

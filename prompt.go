@@ -21,9 +21,8 @@ const supervisorPromptLimit = 100 << 10
 // builtinSource is the source of the built-in prompt.
 const builtinSource = "built-in"
 
-// supervisorPrompt returns the first supervisor prompt that exists, is not blank and not the built-in one:
-// the project's, then the one in ccc's directory; else the built-in one. source is its path, or
-// builtinSource. A prompt that is too large or no text is an error.
+// supervisorPrompt returns the project's prompt, else the one in ccc's directory, else, if these are missing,
+// blank or the built-in one, that. source is its path, or builtinSource. Too large, or no text, is an error.
 func supervisorPrompt(project, cccDir string) (source, text string, err error) {
 	for _, dir := range []string{project, cccDir} {
 		path := filepath.Join(dir, promptName)

@@ -69,15 +69,9 @@ func (r review) advice() string {
 	case causeGone:
 		return say(adviceLog)
 	case causeKey:
-		if r.Provider != "" {
-			return say(providersLogin, r.Provider)
-		}
-		return say(adviceLogin)
+		return cmp.Or(sayOf(providersLogin, r.Provider), say(adviceLogin))
 	case causeModel:
-		if r.Provider != "" {
-			return say(providersModel, r.Provider)
-		}
-		return say(adviceModel)
+		return cmp.Or(sayOf(providersModel, r.Provider), say(adviceModel))
 	case causeForm:
 		return say(adviceForm)
 	}

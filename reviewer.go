@@ -1,9 +1,9 @@
 package main
 
-// The reviewer's process is a claude that forks the session. No tool of its own edits a file, and no hook
-// runs in it. What keeps a review from taking place is an error of the call. Its stream is read line by line:
-// calls, refusals and words as they come, the result at the end. A line that can't be read ends no review.
-// Whether the agent's prompt cache can be used is not predicted; the first review that tries it shows.
+// The reviewer's process is a claude that forks the session. None of its tools edits a file, and no hook runs
+// in it. Its stream is read line by line: calls, refusals and words as they come, the result at the end. A
+// line that can't be read ends no review. An error of the call means that no review took place. Whether the
+// agent's prompt cache can be used is not predicted; the first review that tries it shows.
 
 import (
 	"bytes"
@@ -109,11 +109,10 @@ func causeOf(err error, dir string) cause {
 var askedTools = []string{"CronCreate", "CronDelete", "EnterWorktree", "ExitWorktree", "Monitor",
 	"ScheduleWakeup", "SendMessage", "Workflow"}
 
-// reviewerSettings returns the settings of the reviewer's claude. No hook runs in it, ours included. No
-// tool of its own edits a file, whatever its permission mode and the user's rules are: Edit, Write and
-// NotebookEdit all heed Edit rules. Two slashes begin an absolute path; with one the rule does nothing. It
-// is //**/* since //** makes each sandboxed command fail (2.1.329, 2.1.332). A rule by path leaves the list
-// of tools as it is.
+// reviewerSettings returns the settings of the reviewer's claude. No hook runs in it, ours included. None of
+// its tools edits a file, whatever mode and rules there are: Edit, Write and NotebookEdit all heed Edit
+// rules. Two slashes begin an absolute path. It is //**/* since //** makes each sandboxed command fail
+// (2.1.329, 2.1.332). A rule by path leaves the list of tools as it is.
 //
 // The user may have Claude Code's own sandbox switched on. No copy can be made inside it, so command, unless
 // it is "", runs outside. All else stays inside, which allows it nothing. Nothing in there writes to the
@@ -378,10 +377,9 @@ func (s *reviewStream) read(line []byte) {
 	}
 }
 
-// takeResult takes the result of a turn. There are several if the reviewer has started something in the
-// background: Claude Code wakes it when that ends. After a subagent, the results of all turns come at its
-// end; after a command, each comes at once (2.1.280, 2.1.332). So a reviewer that has only spoken may be
-// waiting for what it has started, and one that has given its verdict takes nothing back with words.
+// takeResult takes the result of a turn. There are several if the reviewer has started something: its end
+// wakes the reviewer. The results come at once, or all at the end of a subagent (2.1.280, 2.1.332). So a
+// reviewer that has only spoken may be waiting, and words take no verdict back.
 func (s *reviewStream) takeResult(result *resultLine) {
 	for _, denial := range result.costs.Denials {
 		s.refuse(denial.Call)

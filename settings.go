@@ -46,10 +46,7 @@ func wantedHooks(command string, reviewSeconds int) []wantedHook {
 	timeout := max(600, reviewSeconds+60)
 	var hooks []wantedHook
 	for _, on := range occasions {
-		isSame := func(h wantedHook) bool { return h.event == on.event }
-		if i := slices.IndexFunc(hooks, isSame); i >= 0 { // of another tool
-			hooks[i].Matcher += "|" + on.tool
-		} else if on.event != "" {
+		if on.event != "" {
 			entry := hookEntry{Type: "command", Command: command, Timeout: timeout, Message: say(on.running)}
 			hooks = append(hooks, wantedHook{event: on.event, Matcher: on.tool, Hooks: []hookEntry{entry}})
 		}
@@ -233,9 +230,8 @@ func (e *settingsEditor) uninstall(self string, added []string) {
 	}
 }
 
-// planSettings returns an editor for settings.json as a launch leaves it, unchanged if it is so, and the
-// muting keys that it adds. It refuses what editSettings does, and a file that has to change and can't be
-// replaced.
+// planSettings returns an editor for settings.json as a launch leaves it, and the muting keys that it adds.
+// It refuses what editSettings does, and a file that has to change and can't be replaced.
 func planSettings(d dirs, c *configuration) (e *settingsEditor, added []string, err error) {
 	if e, err = readSettings(d); err != nil {
 		return nil, nil, err
@@ -278,10 +274,9 @@ func (f writtenFile) takeBack() error {
 	return replaceDurably(f.path, f.before)
 }
 
-// writeFiles writes what a launch adds: the files that it keeps, then the record, which notes them and the
-// muting keys that it adds, and then settings.json. In this order uninstall knows each key. written is what
-// has been written, also with an error. A kept file that can't be written is no error: it is in unwritten,
-// once, since the record then has it as if it were there.
+// writeFiles writes what a launch adds: the kept files, then the record, which notes them and the added
+// muting keys, then settings.json: so uninstall knows each key. written is what has been written, also with
+// an error. A kept file that can't be written is no error, and is in unwritten once: the record then has it.
 func writeFiles(d dirs, c *configuration, kept []keptFile, in *installation) (
 	written []writtenFile, unwritten []error, err error,
 ) {

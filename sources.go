@@ -171,10 +171,9 @@ const (
 	withoutReviewers = "leave out supervisor.provider of ccc.json, or --provider"
 )
 
-// conflict returns why no claude with these settings and environment may run against p: a variable is
-// missing; p has a URL and no token, so that the user's login would be sent; settings override p's variables,
-// or would send p what is the user's. without tells how to do without p. No value is shown. For nil there is
-// none.
+// conflict returns why no claude with these settings and environment may run against p, nil if there is no p:
+// a variable is missing; p has a URL and no token, so that the user's login would be sent; settings override
+// p's variables, or send p what is the user's. without says how to do without p. No value is shown.
 func (s sources) conflict(d dirs, env []string, p *provider, without string) error {
 	if p == nil {
 		return nil

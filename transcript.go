@@ -142,9 +142,9 @@ func readConversation(path string) (c conversation, err error) {
 // transcriptEnd, in bytes, is enough to tell what the agent did last: all of 100 MB would take 0.6 s.
 const transcriptEnd = 4 << 20
 
-// hasActedSince reports whether the agent has said or done something since that time, by the end of the
-// transcript at path, or may have: a call of its may still run, or the end does not tell. If there is no
-// transcript, it may have unless since is zero: the conversation has just begun.
+// hasActedSince reports whether, by the end of the transcript at path, the agent has said or done something
+// since that time, or may have: a call still runs, or the end does not tell. No transcript tells that only
+// for the zero time: the conversation has just begun.
 func hasActedSince(path string, since time.Time) bool {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -263,9 +263,8 @@ func commandIn(text string) string {
 	return strings.TrimSpace(between("command-name") + " " + between("command-args"))
 }
 
-// addTyped adds what the user typed, if it is for the agent. Of the client's own commands only /goal and
-// /plan are; they have neither origin nor source. A plan that the user approved with "clear context" begins
-// a conversation, without a prompt (2.1.280, 2.1.332).
+// addTyped adds what the user typed for the agent. Of the client's own commands only /goal and /plan are
+// that; they have no origin. A plan approved with "clear context" begins a conversation (2.1.280, 2.1.332).
 func (c *conversation) addTyped(e transcriptEntry, text string) {
 	dir, isAddDir := strings.CutPrefix(text, "/add-dir ")
 	switch {
@@ -368,9 +367,8 @@ type transcriptEntry struct {
 	} `json:"compactMetadata"`
 }
 
-// isHuman reports whether Claude Code gave the agent what is in the entry as the user's words. Their origin
-// is human, or they have no origin, but a source (-p, stdin, stream input; a command there has only that of
-// its turn).
+// isHuman reports whether Claude Code gave the entry to the agent as the user's words: its origin is human,
+// or it has none, but a source (-p, stdin, stream input; for a command the origin of its turn).
 func (e transcriptEntry) isHuman() bool {
 	origin := cmp.Or(e.Attachment.Origin.Kind, e.Origin.Kind)
 	isSource := e.PromptSource != "" && e.PromptSource != "system" || e.TurnOrigin == "sdk"

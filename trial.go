@@ -164,9 +164,8 @@ func (l *launch) tryHooks() error {
 	return nil
 }
 
-// tryOnce lets claude run the hook and end. The error is that the hook did not run; it is a caution if that
-// was another program than here. If ctx ends, claude and all that it started are ended, and its cause is
-// returned.
+// tryOnce lets claude run the hook and end. The error is that the hook did not run, a caution if that was
+// another program than here. The end of ctx ends claude and all that it has started; its cause is the error.
 func (l *launch) tryOnce(ctx context.Context) error {
 	dir := l.dirs.state.trialDir()
 	answer := l.dirs.state.trialFile("answer-" + lookupEnv(l.env, launchVariable))
@@ -224,9 +223,8 @@ func (l *launch) tryOnce(ctx context.Context) error {
 	return withHint(fmt.Errorf("%s; it said: %s", muted, said), "claude doctor")
 }
 
-// trialCall begins claude's arguments in a trial. /cost, with which trialCommand ends them, is a local
-// command and asks no API; before it the SessionStart hooks of the user's settings run, and neither Setup
-// hooks nor MCP servers (2.1.280, 2.1.332). An unknown command would go to the model.
+// trialCall begins claude's arguments in a trial; /cost ends them: a local command, which asks no API, after
+// the SessionStart hooks of the user's settings. Neither Setup hooks nor MCP servers run (2.1.280, 2.1.332).
 var trialCall = []string{"-p", "--strict-mcp-config", "--setting-sources", "user", "--no-session-persistence"}
 
 // With hooklessFlags claude runs no hooks. The variables are as the first two (2.1.332).
@@ -273,8 +271,7 @@ func (l *launch) trialCommand() []string {
 }
 
 // markFile returns the path of the empty file that says that a trial went well, named by a checksum of what
-// may change that. What is not in it, as an organization's settings elsewhere, costs one session: see
-// tryHooks.
+// may change that. What can't be in it, an organization's settings, costs one session: see tryHooks.
 func (l *launch) markFile() string {
 	settings, _ := readUserFile(l.dirs.settingsFile())
 	read := readSources(l.dirs, l.args)

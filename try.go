@@ -1,8 +1,8 @@
 package main
 
-// ccc try runs a command in a throw-away copy of the machine. The command may write to the project, to HOME
-// and to the temporary directories. It alone sees what it wrote, and it reaches nobody outside. What it
-// writes lies in a scratch directory on disk; one that nobody has locked is swept.
+// ccc try runs a command in a throw-away copy of the machine: it may write to the project, HOME and temporary
+// directories, alone sees that, and reaches nobody outside. What it writes lies in a scratch directory on
+// disk.
 
 import (
 	"cmp"
@@ -196,9 +196,8 @@ type tryCopy struct {
 	kill  func()       // ends every process of it, and may be called again
 }
 
-// run runs the command in a copy and returns its exit code. The end of ctx kills the command, and so does the
-// timeout, which begins when the copy is ready. run waits for no file system that does not answer, nor, after
-// the end, for somebody who does not read the output.
+// run runs the command in a copy and returns its exit code. The end of ctx kills it, and so does the timeout,
+// once the copy is ready. run never waits for a hanging file system, or after the end for a reader of output.
 func (plan *tryPlan) run(ctx context.Context, timeout time.Duration) (code int, err error) {
 	scratch, lock := newScratch()
 	defer sweepScratch()

@@ -172,9 +172,9 @@ func copyHint(err error, read func(path string) ([]byte, error)) string {
 	return ""
 }
 
-// tryProcessOne is ccc in-copy. As process 1 it gets SCRATCH DIR PROJECT PLACE... -- COMMAND... and runs the
-// command in the copy that it builds. Any other process is the probe's command: it must not do to the host's
-// file system what process 1 does to its own.
+// tryProcessOne is ccc in-copy: as process 1, with SCRATCH DIR PROJECT PLACE... -- COMMAND..., it builds a
+// copy and runs the command there; any other process is the probe's command, which must leave the host's
+// files alone.
 func tryProcessOne(args []string) int {
 	end := slices.Index(args, "--")
 	if os.Getpid() != 1 || end < 3 {
