@@ -47,6 +47,9 @@ var picturedIn = []pictured{{
 	feeds: "解析 testdata/broken 时不得 panic", blog: "生成标签页，并从每篇文章链接过去",
 }}
 
+// workedFor finds what Claude Code shows after the end of a turn, as in "Worked for 1m 28s".
+var workedFor = lazyRegexp(` for \d+m `)
+
 func TestPictures(t *testing.T) {
 	dir := os.Getenv("CCC_PICTURES")
 	if dir == "" {
@@ -170,7 +173,7 @@ func (p pictured) play(t *testing.T, box *sandbox, dir string) {
 	another("feeds", p.feeds)
 	another("blog", p.blog, "claude", "-p", "--continue", "/supervisor off")
 	tty.waitFor("2/10")
-	tty.waitFor(" for 1m ") // as in "Worked for 1m 28s"
+	tty.waitUntil("how long it has worked", workedFor().MatchString)
 	expectEnd(t, "ccc verdict", box.run(3*time.Minute, "", "ccc", "verdict"), 0, "allow\n", "ccc")
 	save("session"+p.suffix+".txt", draw("session"))
 	others.Wait()
