@@ -165,17 +165,14 @@ func TestLook(t *testing.T) {
 			"git checkout -q main; echo m >a; echo m >b; git commit -qam m; git merge other >/dev/null || :; rm -f b",
 		"submodule": withSubmodule + "rm -rf sub; git config submodule.sub2.ignore all; cd sub2; echo c >c; " +
 			"git add c; git commit -qm c",
-		"no submodule":       withSubmodule + "rm -rf sub sub2",
 		"locked":             begin + "echo more >>a; touch .git/index.lock",
 		"file and directory": begin + "rm a; mkdir a; echo x >a/x",
-		"directory and file": "git init -q; mkdir d; echo a >d/a; git add .; git commit -qm x; rm -r d; echo d >d",
 		"filter": "git init -q; git config filter.l.clean 'wc -c'; echo '*.bin filter=l' >.gitattributes; " +
 			"echo 12345 >a.bin",
 		"git-lfs keeps a copy": begin + "git config filter.lfs.clean " +
 			"'d=$(git config lfs.storage || echo .git/lfs); mkdir -p $d; tee $d/x | wc -c'; " +
 			"echo 'a filter=lfs' >.gitattributes; echo more >>a",
-		"intent to add": begin + "echo n >n; git add -N n",
-		"SHA-256":       strings.Replace(begin, "init", "init --object-format=sha256", 1) + "echo m >>a; echo n >n",
+		"SHA-256": strings.Replace(begin, "init", "init --object-format=sha256", 1) + "echo m >>a; echo n >n",
 		"hooks, a monitor": begin + "mkdir .git/hooks; printf '#!/bin/sh\ntouch ../ran' >" + hook +
 			"; chmod +x " + hook + "; git config core.fsmonitor " + hook + "; echo n >n",
 		"odd \"name\\: é": begin + "echo more >>a",

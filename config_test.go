@@ -144,15 +144,3 @@ func TestConfigValues(t *testing.T) {
 	expectError(t, "a file that can't be read", err, "is a directory")
 	expectIs(t, "the default", c.Supervisor.MaxIterations, 10)
 }
-
-// What a command has loaded decides which values are secrets: those of its environment, and the providers'
-// tokens.
-func TestSecretsOfConfig(t *testing.T) {
-	before, language := secretEnvironment, lang
-	defer func() { secretEnvironment, lang = before, language }()
-	c := defaultConfig()
-	c.Providers["a"] = &provider{Env: map[string]string{tokenVariable: "providers0123456789abcdef"}}
-	c.use([]string{"A_TOKEN=mine0123456789abcdefgh"})
-	redact := newRedactor(secretEnvironment())
-	expectIs(t, "a text with both", redact("mine0123456789abcdefgh, providers0123456789abcdef"), "***, ***")
-}

@@ -3,9 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -172,7 +170,7 @@ func processesNamed(box *sandbox, words string) (pids []int) {
 	return pids
 }
 
-// What was ignored when ccc was started, as by nohup, ends neither a review nor a view nor the demo.
+// What was ignored when ccc was started, as by nohup, ends no review.
 func TestNohup(t *testing.T) {
 	t.Parallel()
 	const parent = `parent() { ps -o ppid= -p $1 2>/dev/null || cut -d' ' -f4 /proc/$1/stat; }` + "\n"
@@ -190,19 +188,6 @@ func TestNohup(t *testing.T) {
 			got := box.run(60*time.Second, box.event(eventStop, ""), "sh", "-c", `trap "" HUP; `+test.command)
 			expectIs(t, "stdout", got.stdout, test.stdout)
 			expectEqual(t, "the verdicts", box.timelineVerdicts(), []verdict{verdictBlock})
-		})
-	}
-	for name, test := range map[string]struct{ command, until string }{
-		"the log":  {"ccc log -f >shown", "[ -s shown ]"},
-		"the demo": {"ccc demo >shown", "ls -d $TMPDIR/ccc-demo-*/ccc"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			box := newHookBox(t)
-			box.vars = append(box.vars, "TMPDIR="+t.TempDir())
-			got := box.run(60*time.Second, "", "sh", "-c", `trap "" HUP INT; `+test.command+` &
-				until `+test.until+` >/dev/null 2>&1; do sleep 0.05; done
-				kill -HUP $!; kill -INT $!; sleep 0.5; kill -0 $! && echo runs; kill -TERM $!; wait $!`)
-			expectIs(t, "behind SIGHUP and SIGINT it", got.stdout, "runs\n")
 		})
 	}
 }
@@ -243,42 +228,6 @@ func TestReviewUnheard(t *testing.T) {
 		}
 		expectIs(t, "the verdict, the client killed", seen(box), string(verdictCancelled))
 	}
-}
-
-func TestReviewNotStarted(t *testing.T) {
-	box := newHookBox(t)
-	notExecutable := filepath.Join(box.home, "claude")
-	box.write("claude", 0o600, "#!/bin/sh\n")
-	box.write("broken", 0o700, "#!/no/such/interpreter\n")
-	for _, test := range []struct{ claude, want string }{
-		{notExecutable, "permission denied"}, {filepath.Join(box.home, "broken"), "no such file"},
-	} {
-		box.vars = append(box.vars, "CCC_CLAUDE="+test.claude)
-		got := box.stop("")
-		expectEnd(t, test.claude, got, 0, "", "ccc: no review: ")
-		expectIn(t, test.claude, got.stderr, test.want)
-	}
-	expectEqual(t, "the verdicts", box.timelineVerdicts(), slices.Repeat([]verdict{verdictFailed}, 2))
-}
-
-// The claude of the launch has gone: Claude Code has moved from npm to its own installer. The one in PATH
-// reviews, else the one that an installer has put into the home. If there is none, the advice is one that a
-// running session can follow.
-func TestReviewerMoved(t *testing.T) {
-	box := newHookBox(t)
-	box.vars = append(box.vars, "CCC_CLAUDE=/no/such/claude")
-	bin := filepath.Join(box.home, "../bin")
-	for _, from := range []string{"claude", "../home/.local/bin/claude"} {
-		check(t, os.MkdirAll(filepath.Join(box.home, ".local/bin"), 0o700))
-		if from != "claude" {
-			check(t, os.Rename(filepath.Join(bin, "claude"), filepath.Join(bin, from)))
-		}
-		expectIs(t, from, decided(box.stop("").stdout), blockNotYet)
-	}
-	check(t, os.RemoveAll(filepath.Join(box.home, ".local")))
-	got := box.stop("").stderr
-	expectIn(t, "without one", got, "/no/such/claude", "no such file", installClaude)
-	expectNotIn(t, "without one", got, "unset CCC_CLAUDE", "export CCC_CLAUDE")
 }
 
 // What Wait says of a command becomes its exit code, also where more is said around it.

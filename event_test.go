@@ -53,18 +53,14 @@ func TestEventLastWords(t *testing.T) {
 		event, said, call, last string
 		want                    bool
 	}{
-		{eventStop, "done", "", "done", true},
 		{eventStop, "all is done", "", "done", true},
 		{eventStop, "done", "", "all is done", true},
 		{eventStop, "done", "", "other", false},
-		{eventStop, "done", "", "", false},
-		{eventStop, "", "", "done", true},
 		{eventStop, "", "", "", false},
 		{eventStop, "done", "", "call 1", false},
 		{eventStop, "tool_use 1", "", "tool_use 1", true},
 		{eventPreToolUse, "", "1", "call 1", true},
 		{eventPreToolUse, "", "1", "call 2", false},
-		{eventPreToolUse, "x", "1", "x", false},
 	} {
 		e := hookEvent{HookEventName: test.event, ToolName: askUserQuestion, ToolUseID: test.call}
 		e.LastAssistantMessage = blockText(test.said)
@@ -80,13 +76,11 @@ func TestEventLastWords(t *testing.T) {
 func TestUsersOwnPrompt(t *testing.T) {
 	for prompt, want := range map[string]bool{
 		"":                       false,
-		" ":                      false,
 		"fix it":                 true,
 		"<task-notification>\nx": false,
 		`<cross-session-message from="b">hi</cross-session-message>`: false,
 		`Background agent "x" was stopped by the user.`:              false,
 		`Background agent "x" was stopped by the user. Why?`:         true,
-		"x was stopped by the user.":                                 true,
 		`2 background agents were stopped by the user: "x", "y".`:    false,
 		`1 background task was stopped by the user: "x".`:            false,
 		"The 2 background agents were stopped by the user: why?":     true,
@@ -178,20 +172,14 @@ func TestEventRead(t *testing.T) {
 	expectIs(t, "another tool's call is reviewed", e.occasion() != nil, false)
 	for _, test := range []struct{ field, value, want, odd string }{
 		{"cwd", `["/x"]`, `""`, "cwd"},
-		{"transcript_path", `{"path":"/x"}`, `""`, "transcript_path"},
-		{"permission_mode", `["plan"]`, `""`, "permission_mode"},
 		{"background_tasks", `{"odd":1}`, "null", "background_tasks"},
-		{"session_crons", `{"odd":1}`, "null", "session_crons"},
 		{"last_assistant_message", "1234567", `""`, "last_assistant_message"},
 		{"last_assistant_message", `[{"type":"text","text":"Done."}]`, `"Done."`, ""},
 		{"prompt", `[{"type":"text","text":"fix it"},{"type":"image"}]`, `"fix it"`, ""},
-		{"tool_use_id", "7", `""`, "tool_use_id"},
 		{"tool_input", `["odd"]`, "null", "tool_input"},
-		{"tool_name", `{"name":"AskUserQuestion"}`, `""`, "tool_name"},
 		{"stop_hook_active", `"no"`, "true", "stop_hook_active"},
 		{"stop_hook_active", "null", "false", ""},
 		{"agent_id", `{"id":1}`, `"of another type"`, "agent_id"},
-		{"agent_id", "null", `""`, ""},
 		{"hook_event_name", `["Stop"]`, `"of another type"`, "hook_event_name"},
 		{"hook_event_name", `""`, `"Stop"`, ""},
 	} {
@@ -211,8 +199,6 @@ func TestEventRead(t *testing.T) {
 	expectEqual(t, "the subagents at work", e.subagents(), []string{"a", "w"})
 	for text, want := range map[string]string{
 		"":                     "stdin is empty",
-		" ":                    "stdin is empty",
-		"{}":                   `"" is no session_id`,
 		`{"session_id":"a/b"}`: `"a/b" is no session_id`,
 		"[":                    "unexpected EOF",
 		"[]":                   "json: ",

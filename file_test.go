@@ -156,18 +156,6 @@ func TestAppendTorn(t *testing.T) {
 	}
 }
 
-// Each line of a file is passed on, also a last one without newline, of one character too.
-func TestLinesRead(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "lines")
-	for text, want := range map[string]string{"": "", "a\nb": `"a\n""b\n"`, "a\nbc\n": `"a\n""bc\n"`,
-		"x": `"x\n"`, "\n\n": `"\n""\n"`} {
-		check(t, os.WriteFile(path, []byte(text), 0o600))
-		got := ""
-		check(t, readLines(path, func(line []byte) { got += fmt.Sprintf("%q", line) }))
-		expectIs(t, text, got, want)
-	}
-}
-
 // A line of the limit is passed on, in one piece or in several; a longer one is dropped whole and told, and
 // the next one read.
 func TestLinesLimit(t *testing.T) {

@@ -92,10 +92,6 @@ func TestLogFollow(t *testing.T) {
 	await(t, output, "用户\n    mend it\n")
 	box.stop("")
 	await(t, output, "反馈：first\n")
-	idle, endIdle := follow(t, box, "-f", testSession[:4])
-	await(t, idle, "反馈：first\n")
-	expectIs(t, "where no review runs, the exit code", endIdle(syscall.SIGTERM), 0)
-	expectNotIn(t, "where no review runs, the log", idle(), "2/10")
 	done := hookAsync(box, box.event("Stop", ""))
 	const begun = " 审查 2/10：开始\n    · git diff\n    I look at the tests.\n"
 	await(t, output, begun)
@@ -103,7 +99,6 @@ func TestLogFollow(t *testing.T) {
 	raw, endRaw := follow(t, box, "-f", "--json", testSession)
 	await(t, late, "反馈：first\n", begun)
 	await(t, raw, `"feedback":"first"`)
-	expectEnd(t, "ccc verdict", box.run(10*time.Second, "", "ccc", "verdict"), 3, "reviewing\n", "ccc")
 	expectNotIn(t, "before the verdict", output()+late()+raw(), "not yet")
 	box.write("../fake/go", 0o600, "")
 	await(t, output, "反馈：not yet\n")
@@ -233,7 +228,6 @@ func TestLogOrder(t *testing.T) {
 		"two": {[]any{begin, byHand, of("b", verdictAllow, "fine"), switchedTo(modeOff),
 			of("a", verdictCancelled, "x")}, "fine.*switched off.*cancelled"},
 		"failed": {[]any{begin, onward, of("a", verdictFailed, "")}, "and on.*Review 1/10: not reviewed"},
-		"killed": {[]any{killed, onward}, "cancelled.*and on"},
 		"killed, then another": {[]any{killed, read, loggedBegin(), loggedEnd(outcome{Verdict: verdictAllow}, nil)},
 			"1/10: begins\n.*reading .*" + clock(loggedAt.Add(4*time.Minute)) +
 				" Review 1/10: cancelled\n.*1/10: begins\n.*: approved\n"},
@@ -246,17 +240,13 @@ func TestLogOrder(t *testing.T) {
 	box.timelineOf("many", prompted("first").at(ago(9)), of("a", verdictBlock, "one"),
 		prompted("second").at(ago(9)), of("b", verdictBlock, "two"), of("c", verdictAllow, "three"),
 		of("", verdictLimit, ""), prompted("third").at(ago(9)))
-	for n, want := range map[string]string{
-		"1": "second three third",
-		"2": "second two three third",
-		"3": "first one second two three third",
-		"9": "first one second two three third",
-	} {
+	for n, want := range map[string]string{"1": "second three third", "2": "second two three third",
+		"9": "first one second two three third"} {
 		words := regexp.MustCompile(`first|second|third|one|two|three`)
 		told := words.FindAllString(box.ccc("log", "-n", n, "many"), -1)
 		expectIs(t, "log -n "+n, strings.Join(told, " "), want)
 	}
-	for _, n := range []string{"x", "0", "-1"} {
+	for _, n := range []string{"x", "0"} {
 		expectEnd(t, "-n "+n, box.run(10*time.Second, "", "ccc", "log", "-n", n), 2, "", "not \""+n+"\"")
 	}
 }
@@ -332,8 +322,6 @@ func TestLogEnds(t *testing.T) {
 		})},
 		" not reviewed\n    reason   why\n    " + questionPassed.en + "\n": {
 			end(verdictFailed, func(r *review) { r.Event = eventPreToolUse })},
-		" sent back\n    prompt   SUPERVISOR.md\n" + onlyRead + words: {begun,
-			end(verdictBlock, func(r *review) { r.PromptSource = "/p/SUPERVISOR.md" })},
 	} {
 		box.timelineOf(testSession, records...)
 		got := box.ccc("log", testSession)

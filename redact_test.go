@@ -4,8 +4,6 @@ package main
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -90,14 +88,15 @@ func TestPrivateKeys(t *testing.T) {
 	key := pem(private, "\n")
 	lines := strings.Split(key, "\n")
 	for name, c := range map[string]struct{ text, want string }{
-		"RSA":     {pem("RSA "+private, "\n"), "***"},
-		"OpenSSH": {"$ cat id\n" + pem("OPENSSH "+private, "\n") + "\nok", "$ cat id\n***\nok"},
-		"JSON":    {`{"private_key": "` + pem(private, `\n`) + `\n"}`, `{"private_key": "***\n"}`},
-		"diff":    {strings.ReplaceAll(key, "\n", "\n+"), "***"},
-		"head":    {"$ head\n" + strings.Join(lines[:3], "\n") + "\nok", "$ head\n***"},
-		"two":     {key + "\nand\n" + key, "***\nand\n***"},
-		"code":    {`strings.Contains(text, "-----BEGIN ` + private + `-----")`, ""},
-		"public":  {strings.ReplaceAll(key, "PRIVATE", "PUBLIC"), ""},
+		"RSA":       {pem("RSA "+private, "\n"), "***"},
+		"OpenSSH":   {"$ cat id\n" + pem("OPENSSH "+private, "\n") + "\nok", "$ cat id\n***\nok"},
+		"diff":      {strings.ReplaceAll(key, "\n", "\n+"), "***"},
+		"JSON":      {`{"private_key": "` + pem(private, `\n`) + `\n"}`, `{"private_key": "***\n"}`},
+		"head":      {"$ head\n" + strings.Join(lines[:3], "\n") + "\nok", "$ head\n***"},
+		"encrypted": {strings.Replace(key, "\n", "\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES\n\n", 1), "***"},
+		"two":       {key + "\nand\n" + key, "***\nand\n***"},
+		"code":      {`strings.Contains(text, "-----BEGIN ` + private + `-----")`, ""},
+		"public":    {strings.ReplaceAll(key, "PRIVATE", "PUBLIC"), ""},
 	} {
 		if c.want == "" {
 			c.want = c.text
@@ -138,8 +137,6 @@ func TestSecretValues(t *testing.T) {
 		"abcd1234 abcd1234-more":              "*** ***",
 		`"a\nabcd1234\n"` + "\x1b[1mabcd1234": `"a\n***\n"` + "\x1b[1m***",
 		"=.*+?[](x1":                          "=***",
-		"one 1\ntwo 2":                        "***",
-		"\xff\xfeabcd1234":                    "\xff\xfe***",
 		"abcd9876 SPACED abcd12x":             "*** SPACED abcd12x",
 		"fix the password reset of postgres":  "fix the password reset of postgres",
 		"correcthorsebat correcthorsebatt":    "correcthorsebat ***",
@@ -212,60 +209,4 @@ func FuzzRedact(f *testing.F) {
 			t.Fatalf("%q or %q is left of %q", value, aSecret, got)
 		}
 	})
-}
-
-// What is recorded is as it came, and the reviewer and the agent get it so, also the feedback that a later
-// request repeats and that was too long for one answer. No view, no message and no line of the log shows a
-// secret of it.
-func TestRedactedWhereShown(t *testing.T) {
-	box := newHookBox(t)
-	box.inSession()
-	box.repository()
-	box.installHooks()
-	byValue, byForm := "Zeta-of-1234", "gh"+"p_"+run62(36, "recorded")
-	both := byValue + " and " + byForm
-	box.vars = append(box.vars, "MY_TOKEN="+byValue)
-	long := both + strings.Repeat("长", feedbackLimit) + both
-	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"max_iterations":2}}`)
-	command := string(encodeJSON(map[string]string{"command": "grep " + both}))
-	looks := fakeReview{says("I look for " + both), calls("Bash", command, both), decides(false, long)}
-	box.reviews(looks, fails("API Error: 401 "+both))
-	prompt := "deploy with " + both
-	var shown strings.Builder // what people saw
-	shown.WriteString(box.submit(prompt).stderr)
-	path := box.transcript(userLine("u1", "", prompt), agentLine("a1", "u1", "done"))
-	back := box.stop(path + `,"last_assistant_message":` + string(encodeJSON("done "+both)))
-	feedback := ".claude/ccc/supervisor-" + testSession + "-feedback.txt"
-	expectIs(t, "the whole feedback", box.read(feedback), long)
-	info, err := os.Stat(filepath.Join(box.home, feedback))
-	check(t, err)
-	expectIs(t, "its mode", info.Mode().Perm(), 0o600)
-	answer, _, _ := strings.Cut(back.stdout, `"systemMessage"`)
-	expectIn(t, "what the agent gets", answer, feedback, both)
-	expectIn(t, "the request", box.read("../fake/reviewer-1.stdin"), prompt, "done "+both)
-	failed := box.stop(path)
-	expectIn(t, "the next request", box.read("../fake/reviewer-2.stdin"), both+"\n")
-	shown.WriteString(back.stderr + failed.stdout + failed.stderr)
-	view := func(want string, args ...string) {
-		t.Helper()
-		got := box.run(20*time.Second, "", append([]string{"ccc"}, args...)...)
-		expectIn(t, strings.Join(args, " "), got.stdout+got.stderr, want)
-		shown.WriteString(got.stdout + got.stderr)
-	}
-	view("deploy with *** and ***", "log")
-	view(`"words":"I look for *** and ***"`, "log", "--json")
-	view(`"request":"deploy with *** and ***"`, "status", "--json")
-	view("401 *** and ***", "verdict")
-	limit := box.stop(path + "," + inTurn)
-	expectIn(t, "the limit", limit.stdout, "*** and ***")
-	shown.WriteString(limit.stdout + limit.stderr + box.submit("again").stdout)
-	box.reviews(blocks("no: " + both))
-	asks := strings.Replace(asked, "Which database?", "Is it "+both+"?", 1)
-	denied := box.hook(box.event(eventPreToolUse, asks))
-	expectIn(t, "the denial", denied.stdout, `"permissionDecisionReason":"no: `+both+`"`, "Is it *** and ***?")
-	view("Is it *** and ***?", "log")
-	expectIn(t, "the log", box.log(), "401 *** and ***")
-	expectNotIn(t, "what people saw", shown.String()+denied.stderr+box.log(), byValue, byForm)
-	expectIn(t, "the timeline", box.read(eventsPath), `"`+prompt+`"`, `"done `+both+`"`, `"Bash(grep `+byValue,
-		`"I look for `+both+`"`, `长`+both+`"`, `401 `+both+`"`, `Is it `+both+`?`, `"no: `+both+`"`)
 }

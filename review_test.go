@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -62,6 +61,9 @@ func TestFeedbackCut(t *testing.T) {
 		expectIs(t, "whether it names the file", strings.Contains(cut, file), !isWhole)
 		kept, _ := os.ReadFile(file)
 		expectIs(t, "whether the file keeps it", string(kept) == text, !isWhole)
+		if info, err := os.Stat(file); err == nil {
+			expectIs(t, "its mode", info.Mode().Perm(), 0o600)
+		}
 	}
 	check(t, errors.Join(os.Remove(file), os.Mkdir(file, 0o700)))
 	expectIs(t, "what can't be kept", len([]rune(h.cutFeedback(strings.Repeat("长", 9000)))), 9000)
@@ -118,11 +120,9 @@ func TestHookWords(t *testing.T) {
 	}{
 		{eventStop, 0, "fix it", "fix it", ""},
 		{eventStop, 2, "fix it", "", again(3)},
-		{eventStop, 1, approves, "", again(2)},
 		{eventStop, 0, "", "", ""},
 		{eventStop, 0, "(no content)", "", ""},
 		{eventReview, 2, "fix it", "fix it", ""},
-		{eventReview, 0, approves, approves, ""},
 		{byHand, 5, "", "", ""}, // no Claude Code runs the hook
 		{eventPreToolUse, 0, "fix it", "", say(noVerdict, "fix it")},
 		{eventPreToolUse, 0, "", "", errNoVerdict.Error()},
@@ -157,10 +157,8 @@ func TestHookReviewLimit(t *testing.T) {
 		want              int
 	}{
 		{10, "", "/p", 8},
-		{10, "3", "/p", 3},
 		{2, "3", "/p", 2},
 		{10, "0", "/p", 10},
-		{10, "x", "/p", 8},
 		{10, "4.9", "/p", 4},
 		{10, "3", "", 10},
 	} {
@@ -239,11 +237,4 @@ func TestHookPlanned(t *testing.T) {
 	of.version = "2.1.279"
 	refuses(say(clientTooOld, "2.1.279", "2.1.280", "claude update / "+installClaude))
 	of.version = "2.1.330"
-	h.config.Supervisor.Provider = "b"
-	h.config.Providers = map[string]*provider{"b": {name: "b", Env: maps.Clone(theirs)}}
-	h.config.Providers["b"].Env[tokenVariable] = "${NO_SUCH_TOKEN}"
-	refuses("NO_SUCH_TOKEN")
-	h.config.Providers["b"].Env = theirs
-	check(t, os.WriteFile(h.dirs.settingsFile(), []byte(`{"apiKeyHelper":"echo k"}`), 0o600))
-	refuses("settings.json: apiKeyHelper\n")
 }

@@ -213,12 +213,10 @@ func TestStreamNotes(t *testing.T) {
 		expectEqual(t, fmt.Sprintf("what was noted of %q", test.lines), noted, test.noted)
 	}
 	for answer, want := range map[string]bool{
-		"Permission to use Bash has been denied.":                  true,
-		"<tool_use_error>File is in a directory that is denied by": true,
-		"<tool_use_error>InputValidationError: Bash failed":        true,
-		"<tool_use_error>Error: No such tool available: X":         true,
-		"exit status 1":                         false,
-		"The file says: Permission to use Bash": false,
+		"Permission to use Bash has been denied.":           true,
+		"<tool_use_error>InputValidationError: Bash failed": true,
+		"<tool_use_error>Error: No such tool available: X":  true,
+		"The file says: Permission to use Bash":             false,
 	} {
 		for _, isError := range []bool{true, false} {
 			block := contentBlock{Type: "tool_result", Error: isError, Said: []byte(inQuotes(answer))}

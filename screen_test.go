@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -46,13 +45,6 @@ func TestScreenColumns(t *testing.T) {
 		check(t, err)
 		expectIs(t, "the width with COLUMNS="+columns, newScreen(file).width, want)
 		file.Close()
-	}
-	if runtime.GOOS == "linux" { // where the test can open a terminal
-		t.Setenv("COLUMNS", "")
-		master, terminal := openTerminal(t, 100)
-		defer master.Close()
-		defer terminal.Close()
-		expectIs(t, "the width of a terminal", newScreen(terminal).width, 100)
 	}
 }
 
@@ -165,10 +157,6 @@ func TestScreenBlock(t *testing.T) {
 	expectIs(t, "what is written", string(text), "  lead one two three\n       four five\n"+
 		"       - an item of a\n         list\n       12. twelve of the\n           list    x\n"+
 		"as  it is, however long that may be, outside a terminal\n\x1b[1m[SUPERVISOR]\x1b[0m on a\nterminal\n")
-	for v, want := range map[verdict]string{verdictAllow: "32", verdictBlock: "33", verdictFailed: "31",
-		verdictLimit: "31", verdictCancelled: "", "odd": ""} {
-		expectIs(t, "the colour of "+string(v), verdictColour(v), want)
-	}
 	expectIs(t, "no colour", s.paint("", "x"), "x")
 	expectIs(t, "dim and bold", s.paint(dim, "x")+s.paint(bold, "y"), "\x1b[2mx\x1b[0m\x1b[1my\x1b[0m")
 }

@@ -243,10 +243,7 @@ func TestClaim(t *testing.T) {
 	got := make(chan int)
 	for n := range 20 {
 		go func() {
-			client, err := d.claim("1.a.1", self, []int{self, above}[n%2])
-			if err != nil {
-				t.Error(err)
-			}
+			client, _ := d.claim("1.a.1", self, []int{self, above}[n%2])
 			got <- client
 		}()
 	}
@@ -265,13 +262,12 @@ func TestClaim(t *testing.T) {
 		{"1.e", 0, gone, gone}, {"1.e", 0, self, gone}, // of 3.0
 	} {
 		client, err := d.claim(step.token, step.process, step.pid)
-		if expectIs(t, fmt.Sprintf("%+v", step), client, step.want); err != nil {
-			t.Error(err)
-		}
+		check(t, err)
+		expectIs(t, step, client, step.want)
 	}
-	if client, err := stateDir("/dev/null/x").claim("1.a.1", self, self); client != self || err == nil {
-		t.Errorf("where nothing can be written: %d, %v", client, err)
-	}
+	client, err := stateDir("/dev/null/x").claim("1.a.1", self, self)
+	expectIs(t, "where nothing can be written", client, self)
+	expectError(t, "where nothing can be written", err, "not a directory")
 }
 
 // A claude that the tools of a fork have started is not the fork: it has that one's job directory alone.

@@ -185,19 +185,6 @@ func TestWordsByLine(t *testing.T) {
 	}
 }
 
-func TestWordsFilledIn(t *testing.T) {
-	for language, want := range map[string]string{
-		english: "1d, 1 review, 2 reviews, 3m05s, 41.2s, a\n... (101 characters left out) ...\nc",
-		chinese: "1 天, 1 次, 2 次, 3 分 05 秒, 41.2 秒, a\n……（省略 101 个字符）……\nc",
-	} {
-		speakIn(t, language)
-		cut := cutMiddle("a"+strings.Repeat("b", 101)+"c", 2)
-		got := strings.Join([]string{age(now().Add(-25 * time.Hour)), count(1, reviews), count(2, reviews),
-			duration(185.4), duration(41.237), cut}, ", ")
-		expectIs(t, language, got, want)
-	}
-}
-
 // What ccc keeps for the user follows a change of the language, at the next launch, as long as the user has
 // not edited it; the spinner is updated in place.
 func TestLanguageFollows(t *testing.T) {

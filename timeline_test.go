@@ -64,10 +64,6 @@ func TestHistory(t *testing.T) {
 	expectEqual(t, "what was refused", r.did.Refused, []string{"Read(a)", "Read(none)"})
 	expectIs(t, "the present call", r.did.current, "")
 	expectIs(t, "the request", toldHistory(t, s, prompted("a"), prompted("")).newestRequest(), "a")
-	of10, of3 := began(review{ID: "1", Limit: 10}), began(review{ID: "2", Limit: 3})
-	h = toldHistory(t, s, of10, endOf("1", sentBack), of3)
-	expectIs(t, "the limit is the newest", h.limit, 3)
-	expectIs(t, "an id that is none", h.review(""), nil)
 }
 
 // A timeline grows with the work, not with its square: the last five of fifty rounds, each with a prompt of

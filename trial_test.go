@@ -53,6 +53,9 @@ func TestTrialRefused(t *testing.T) {
 	const sources, ofProject = "--setting-sources ", "work/.claude/settings.json: "
 	const switchOn = "\n     run ccc --supervisor once, for the hooks; then type /supervisor on"
 	const onlyLogin = "--supervisor with CLAUDE_CODE_OAUTH_TOKEN as the only login: "
+	const scrub, mend = scrubVariable + "=1", "\n     set CLAUDE_CODE_SUBPROCESS_ENV_SCRUB to 0\n"
+	const of = `{"env":{"ANTHROPIC_AUTH_TOKEN":`
+	const two = `"providers":{"a":` + of + `"t"}},"b":` + of + `"u"}}}}`
 	type row struct {
 		args, variables string // words are parted by |
 		names, effect   string // what is refused, and why; "" for a launch that is not refused
@@ -83,6 +86,13 @@ func TestTrialRefused(t *testing.T) {
 		{variables: token, files: []string{users, `{"env":{"CLAUDE_CODE_OAUTH_TOKEN":"t"}}`}},
 		{variables: token, files: []string{account, `{"primaryApiKey":"k"}`}},
 		{variables: token, files: []string{config, `{"supervisor":{"provider":"a"},"providers":{"a":{}}}`}},
+
+		// Nor the key of a session whose reviewer has no other.
+		{variables: scrub + "|ANTHROPIC_API_KEY=k", names: "with ANTHROPIC_API_KEY and " + scrubVariable, effect: mend},
+		{args: "a", variables: scrub, files: []string{config, `{` + two}, names: "with " + tokenVariable, effect: mend},
+		{args: "a", variables: scrub, files: []string{config, `{"supervisor":{"provider":"b"},` + two}},
+		{variables: scrub + "|ANTHROPIC_API_KEY=k", files: []string{users, `{"env":{"ANTHROPIC_API_KEY":"k"}}`}},
+		{variables: scrub},
 	}
 	for flag := range strings.FieldsSeq("--background --tmux=x --cloud=x --remote --environment --desktop") {
 		name, _, _ := strings.Cut(flag, "=")
@@ -167,8 +177,6 @@ func TestTrial(t *testing.T) {
 	expectIs(t, fmt.Sprint("what is left: ", left), len(left) == 1 && !strings.Contains(left[0], "answer"), true)
 	_, err = os.Stat(filepath.Join(box.home, "inherited"))
 	expectIs(t, "an inherited CCC_TRIAL counts", err == nil, false)
-	none := (&launch{dirs: dirs{here: "/p"}, args: []string{"--settings", "x", "--settings", ""}}).trialCommand()
-	expectEqual(t, "settings that are none", none[len(trialCall):], []string{"--settings", "", "/cost"})
 }
 
 // In a trial the hook answers by the file alone, and blocks a prompt, whoever's session it is; a reviewer's
@@ -448,7 +456,6 @@ func TestTrialTakesBack(t *testing.T) {
 		script string
 	}{
 		{nil, ""}, // a first launch
-		{map[string]string{".claude/settings.json": " \n"}, ""},
 		{users, `kill -INT $PPID; exec sleep 60`},
 	} {
 		box := newFakeBox(t)

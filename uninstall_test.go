@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -79,8 +80,7 @@ func FuzzUninstall(f *testing.F) {
 	})
 }
 
-// What happens to settings.json between a launch and the uninstall stays, unless it is ccc's doing, with
-// another launch between them and without.
+// What happens to settings.json between a launch and the uninstall stays, unless it is ccc's doing.
 func TestUninstallAfterEdits(t *testing.T) {
 	const ownHook = `{"hooks":{"UserPromptSubmit":[{"hooks":[{"a":1}]}]}}`
 	for name, test := range map[string]struct{ before, old, new, want string }{
@@ -90,17 +90,12 @@ func TestUninstallAfterEdits(t *testing.T) {
 		"own key unchanged":   {`{"disableAllHooks":false}`, "", "", `{"disableAllHooks":false}`},
 		"muted since":         {"{}", `Hooks": false`, `Hooks": true`, `{"disableAllHooks":true}`},
 	} {
-		for _, isRelaunched := range []bool{true, false} {
-			e, err := editSettings([]byte(test.before))
-			check(t, err)
-			added := e.install(configFor(540), "/bin/ccc")
-			e.replace([]byte(strings.Replace(string(e.text), test.old, test.new, 1)))
-			if isRelaunched {
-				added = append(added, e.install(configFor(540), "/bin/ccc")...)
-			}
-			e.uninstall("/bin/ccc", added)
-			expectIs(t, name, minified(string(e.text)), test.want)
-		}
+		e, err := editSettings([]byte(test.before))
+		check(t, err)
+		added := e.install(configFor(540), "/bin/ccc")
+		e.replace([]byte(strings.Replace(string(e.text), test.old, test.new, 1)))
+		e.uninstall("/bin/ccc", added)
+		expectIs(t, name, minified(string(e.text)), test.want)
 	}
 }
 
@@ -151,46 +146,26 @@ func TestUninstallStatusLine(t *testing.T) {
 	}
 }
 
-// A file that ccc keeps is removed if it is as a ccc wrote it, in whichever language, with the directory that
-// was made for it. What became of it is told.
+// A file that ccc keeps is removed if it is as an older ccc wrote it, with the directory that was made for it.
+// What has taken its place stays.
 func TestUninstallKept(t *testing.T) {
-	const kept, removed = "kept: it is not as ccc wrote it", "removed"
-	text := words{zh: "文", en: "text"}
-	for content, want := range map[string]string{ // of the file, or of what it leads to
-		"none":        "",
-		text.zh:       removed,
-		text.en:       removed,
-		"older":       removed, // by the record
-		"text, mine":  kept,
-		"-> other":    kept,
-		"a directory": "error",
-	} {
-		d := dirs{claude: t.TempDir(), ccc: t.TempDir()}
-		for _, dir := range []string{filepath.Join(d.claude, "commands"), d.claude, d.ccc} {
-			check(t, os.MkdirAll(dir, 0o700))
-			f := keptFile{path: filepath.Join(dir, "file"), text: text}
-			switch content {
-			case "none":
-			case "-> other":
-				check(t, os.Symlink(filepath.Join(t.TempDir(), "other"), f.path))
-				check(t, os.WriteFile(f.path, []byte(text.en), 0o600))
-			case "a directory":
-				check(t, os.Mkdir(f.path, 0o700))
-			default:
-				check(t, os.WriteFile(f.path, []byte(content), 0o600))
-			}
-			done, err := f.remove(d, &installation{Files: map[string]string{f.path: checksum([]byte("older"))}})
-			if err != nil {
-				done += "error"
-			}
-			expectIs(t, "what became of "+content, done, want)
-			_, gone := os.Lstat(f.path)
-			expectIs(t, content+" is left", gone == nil, want == kept || want == "error")
-			check(t, removeFile(f.path))
-			isLeft := dir == d.claude || dir == d.ccc || want != removed
-			expectIs(t, "the directory of "+content+" is left", isThere(dir), isLeft)
-		}
+	d := dirs{claude: t.TempDir(), ccc: t.TempDir()}
+	f := keptFile{path: filepath.Join(d.claude, "commands/file"), text: words{zh: "文", en: "text"}}
+	older := &installation{Files: map[string]string{f.path: checksum([]byte("older"))}}
+	expect := func(what, want string, isLeft bool) {
+		t.Helper()
+		done, err := f.remove(d, older)
+		check(t, err)
+		expectIs(t, "what became of "+what, done, want)
+		expectIs(t, what+": the directory is left", isThere(filepath.Dir(f.path)), isLeft)
 	}
+	expect("none", "", false)
+	check(t, errors.Join(os.Mkdir(filepath.Dir(f.path), 0o700), os.WriteFile(f.path, []byte("older"), 0o600)))
+	expect("an older one's", "removed", false)
+	other := filepath.Join(d.ccc, "other")
+	check(t, errors.Join(os.Mkdir(filepath.Dir(f.path), 0o700), os.WriteFile(other, []byte("text"), 0o600)))
+	check(t, os.Symlink(other, f.path))
+	expect("a link", "kept: it is not as ccc wrote it", true)
 }
 
 // What uninstall can't do is told, with the exit code, and not called done.
