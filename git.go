@@ -97,8 +97,8 @@ type gitRunner struct {
 	scope []string // the pathspec that leaves out ccc's state directory, if that is in the tree
 }
 
-// gitIn returns what runs git in the working tree t until ctx ends, without the variables by which a git hook
-// gets repository and index.
+// gitIn returns a runner of git in the working tree t until ctx ends. Its environment lacks the variables
+// that tell a git hook repository and index.
 func gitIn(ctx context.Context, t tree, env []string) gitRunner {
 	// git replace would show another commit than the one that is checked out.
 	return gitRunner{ctx: ctx, tree: t, env: append(without(env, ofGit), "GIT_OPTIONAL_LOCKS=0",
@@ -296,7 +296,7 @@ func (t tree) branch() string {
 }
 
 // refAt returns the commit that the log of HEAD or of a branch has for that time, "" if it does not reach
-// back so far. The file is read: for a time before its first entry git itself names the first.
+// back so far. ccc reads the file itself: for a time before its first entry git would name the first.
 func (t tree) refAt(ref string, at time.Time) (commit string) {
 	dir := t.Repository
 	if ref == "HEAD" {

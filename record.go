@@ -105,12 +105,14 @@ func (o *openBegin) isOfPrompt() bool { return o.Seen.Tree == "" && o.Mark == ""
 
 // holds reports whether something of an open change is in the tree that o has seen, and whether all of it is.
 //
-// What its last stop left is known by content: a path that it changed is as it was left, if only under
-// another name; or it is neither as at the begin, nor as in a commit from before it, nor as in the tree
-// that was approved last. What the agent did after that stop, or without any, is known by branch alone: it
-// is here if HEAD has all of the branch. All is here if each path is as it was left; or if some of it is
-// here, HEAD has all of the branch, no other branch has the rest, and nothing was stashed. A prompt after
-// which the agent has done nothing changes nothing.
+// What its last stop left is recognized by content. A path of that is here if it is as the stop left it,
+// also under another name; or if it is neither as at the begin, nor as in a commit from before the begin,
+// nor as in the tree that was approved last. What the agent did after that stop, or without any stop, is
+// recognized by the branch alone: it is here if HEAD has all of the branch.
+//
+// All of it is here if each path is as the stop left it; or if some of it is here, HEAD has all of the
+// branch, no other branch has the rest, and nothing was stashed. A prompt after which the agent has done
+// nothing changes nothing.
 func (o *treeReader) holds(b *openBegin, approved string) (isHere, isAll bool) {
 	hasActed := hasActedSince(b.Transcript, cmp.Or(b.Seen, b.begin).Time)
 	if b.isOfPrompt() && !hasActed {

@@ -153,10 +153,10 @@ func newLaunchToken() string {
 }
 
 // callerNow returns the caller of a hook. The first client that asks with a launch's token claims that
-// launch. After that client has ended, the next one does, but only while the launch's own process runs, as a
-// wrapper's does. If the claim can't be written, the token alone counts. A token of another form counts for
-// nothing. A background session claims nothing: its service has the variables of whatever started the service
-// (2.1.332).
+// launch. After that client has ended, the next one claims it, but only while the launch's own process still
+// runs, as a wrapper's does. If the claim can't be written, the token alone counts. A token of another form
+// counts for nothing. A background session claims nothing: its service has the variables of whatever started
+// the service (2.1.332).
 func (d dirs) callerNow(claims bool) (c caller, err error) {
 	token := d.env.get(launchVariable)
 	millis, rest, _ := strings.Cut(token, ".")

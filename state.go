@@ -174,7 +174,7 @@ func (d stateDir) sessions() (ids []string, err error) {
 	return slices.SortedFunc(maps.Keys(written), newestFirst), err
 }
 
-// log adds a line to hook-invocation.log; pairs are keys and values by turns. Prompts and values of variables
+// log adds a line to hook-invocation.log; pairs are keys and values in turn. Prompts and values of variables
 // do not belong there, and secrets in an error are redacted.
 func (d stateDir) log(what string, pairs ...any) error {
 	var line strings.Builder

@@ -125,7 +125,9 @@ func (p place) whyNone() []string {
 // answer returns what the review says of the files that o has seen. For an approval, why tells what has
 // become of them, else it is the feedback or the error. told is what differs and does not count. Outside
 // git the verdict alone counts.
-func (r review) answer(record treeRecord, o *treeReader) (word verdict, why string, told []string, err error) {
+func (r review) answer(record treeRecord, o *treeReader) (
+	word verdict, why string, told []string, err error,
+) {
 	switch {
 	case r.Verdict != verdictAllow:
 		return r.Verdict, joined(r.Error, r.Feedback), nil, nil
