@@ -274,6 +274,10 @@ func TestRealClientMoved(t *testing.T) {
 					tty.prompt("two refused")
 					tty.waitFor("not yet")
 					box.expectSupervised(0, "one: allow", "two refused: block allow")
+					tty.prompt("/clear")
+					tty.waitFor("SessionStart:clear says")
+					tty.prompt("three")
+					box.expectSupervised(0, "one: allow", "three: allow", "two refused: block allow")
 				}
 			})
 		})

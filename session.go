@@ -256,6 +256,20 @@ func (s sessionFiles) goOnAs(before sessionFiles, isForked bool) error {
 	})
 }
 
+// beginAs gives the session, which /clear has begun in the job of another, that one's mode, if Claude Code had
+// moved that one. One that began in the background is nobody's after /clear, as one that ccc did not start.
+func (s sessionFiles) beginAs(job sessionFiles) error {
+	from, err := job.readState()
+	if err != nil || len(from.MovedFrom) == 0 {
+		return err
+	}
+	return s.update(func(state *sessionState) {
+		state.Enabled = from.Enabled
+		state.SwitchedAt = from.SwitchedAt
+		state.Provider = from.Provider
+	})
+}
+
 // readPast reads the history of the session with that state, which goes on from those that it was before
 // Claude Code moved it.
 func (s sessionFiles) readPast(state sessionState) (*history, error) {
@@ -275,9 +289,7 @@ func (s sessionFiles) readPast(state sessionState) (*history, error) {
 // the first stop.
 func (d dirs) movedFrom(session, transcript string) (before sessionFiles, isForked, isKnown bool) {
 	ids, _ := d.state.sessions()
-	text, _ := os.ReadFile(filepath.Join(d.env.get(jobVariable), "state.json"))
-	var job struct{ ForkSessionID, ForkParentSessionID string }
-	_ = json.Unmarshal(text, &job)
+	job := d.readJob()
 	isJobs := cmp.Or(job.ForkSessionID, session) == session // and is not started by the fork's tools
 	mark := []byte(`"continuedInSessionId":"` + session + `"`)
 	for _, id := range ids {
@@ -288,6 +300,19 @@ func (d dirs) movedFrom(session, transcript string) (before sessionFiles, isFork
 		}
 	}
 	return before, false, false
+}
+
+// A backgroundJob is a job of Claude Code's background service, as its state.json tells (2.1.280, 2.1.332).
+type backgroundJob struct {
+	SessionID                          string // with which it began: /clear does not change it
+	ForkSessionID, ForkParentSessionID string
+}
+
+// readJob reads the job in which the hook runs.
+func (d dirs) readJob() (job backgroundJob) {
+	text, _ := os.ReadFile(filepath.Join(d.env.get(jobVariable), "state.json"))
+	_ = json.Unmarshal(text, &job)
+	return job
 }
 
 // isAgents reports whether one of an agent's tools calls ccc: a tool has no terminal.

@@ -113,7 +113,7 @@ var storySteps = []storyStep{
 	{pattern(`([A-Z]) is (plain|supervised)`), "", func(_ *storyRun, a *storySession, parts []string) {
 		a.isPlain = parts[1] == "plain"
 	}},
-	{pattern(`([A-Z]) is a (fork|move|background fork) of ([A-Z])`), "", (*storyRun).fork},
+	{pattern(`([A-Z]) is a (fork|move|background fork|clear) of ([A-Z])`), "", (*storyRun).fork},
 	{pattern(`([A-Z]) is a background session`), "", func(s *storyRun, a *storySession, _ []string) {
 		a.job = s.jobOf(a, "")
 	}},
@@ -183,6 +183,10 @@ func timestamp() string { return time.Now().UTC().Format("2006-01-02T15:04:05.00
 // background, or has forked there.
 func (s *storyRun) fork(a *storySession, parts []string) {
 	of := s.session(parts[2])
+	if parts[1] == "clear" {
+		a.job = of.job
+		return
+	}
 	text, err := os.ReadFile(s.transcript(of))
 	check(s.t, err)
 	check(s.t, os.WriteFile(s.transcript(a), text, 0o600))

@@ -44,7 +44,8 @@ func (s *supervision) modeBy(state sessionState) mode {
 // changeState changes the state of a hook's session.
 func (s *supervision) changeState(change func(*sessionState)) error {
 	return s.session.update(func(state *sessionState) {
-		if !s.caller.isScript && len(state.MovedFrom) == 0 { // a moved one has another launch's variables
+		isNoted := s.dirs.env.get(jobVariable) != "" && state.Provider != ""
+		if !s.caller.isScript && !isNoted { // a moved session's variables may be another launch's
 			state.Provider = cmp.Or(s.dirs.env.get(providerVariable), noProvider)
 		}
 		if state.isBefore(s.caller.launched) { // a launch switches it on
