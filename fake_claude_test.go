@@ -91,13 +91,6 @@ func (box *sandbox) turns(turns ...string) {
 	}
 }
 
-// prompts prepares what is submitted after the first prompt.
-func (box *sandbox) prompts(prompts ...string) {
-	box.t.Helper()
-	lines := strings.NewReplacer("\n", `\n`, "\x00", "\n").Replace(strings.Join(prompts, "\x00"))
-	box.write("../fake/prompts", 0o600, lines)
-}
-
 // reviews prepares the reviewer's calls, from the first on; the last one repeats.
 // The version of the fake must be set before.
 func (box *sandbox) reviews(reviews ...fakeReview) {

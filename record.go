@@ -77,7 +77,13 @@ func (p place) noteLast(session string, last review) error {
 
 // moveBegin notes in its state that the session's change begins there, and changes the record.
 func (p place) moveBegin(s sessionFiles, b begin, change func(*treeRecord)) error {
-	return errors.Join(s.setBegin(p.key, sessionBegin{b, p.Top}), p.changeRecord(change))
+	err := s.update(func(state *sessionState) {
+		if state.Begins == nil {
+			state.Begins = map[string]sessionBegin{}
+		}
+		state.Begins[p.key] = sessionBegin{b, p.Top}
+	})
+	return errors.Join(err, p.changeRecord(change))
 }
 
 // put opens a change. It replaces those of the session's open changes that are of the same branch and began

@@ -119,7 +119,8 @@ func TestPromptPatience(t *testing.T) {
 	box.gitIn(box.work, "git init -q; git add .; git commit -qm first; git reflog expire --expire=all --all")
 	session := box.stateDir().session("s")
 	p := box.placeIn(box.work)
-	check(t, session.setBegin("elsewhere", sessionBegin{begin: begin{Commit: "HEAD", Time: now()}}))
+	elsewhere := map[string]sessionBegin{"elsewhere": {begin: begin{Commit: "HEAD", Time: now()}}}
+	check(t, session.update(func(state *sessionState) { state.Begins = elsewhere }))
 	box.write("../bin/git", 0o700, "#!/bin/sh\nsleep 60\n")
 	t.Setenv("PATH", filepath.Dir(box.program())+":"+os.Getenv("PATH"))
 	expectIs(t, "how long a prompt waits", promptPatience, time.Second)

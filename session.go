@@ -30,7 +30,7 @@ type sessionState struct {
 	SwitchedAt time.Time `json:"switched_at,omitzero"`  // the time of that
 	Provider   string    `json:"provider,omitempty"`    // of the client that ran its last hook, or noProvider
 	CreatedAt  time.Time `json:"created_at"`
-	UpdatedAt  time.Time `json:"updated_at"`
+	UpdatedAt  time.Time `json:"updated_at"` // by a hook: a session without that is in no view
 
 	// The sessions that this one was before Claude Code moved it to the background, oldest first.
 	MovedFrom []string `json:"moved_from,omitempty"`
@@ -60,16 +60,6 @@ func (o *openBegin) id() string {
 	return fmt.Sprint(o.Session, o.Branch, o.Time.UnixNano(), o.Seen.Tree)
 }
 
-// setBegin sets where the session's change begins in the working tree of that key.
-func (s sessionFiles) setBegin(key string, b sessionBegin) error {
-	return s.rewrite(func(state *sessionState) {
-		if state.Begins == nil {
-			state.Begins = map[string]sessionBegin{}
-		}
-		state.Begins[key] = b
-	})
-}
-
 var errCorrupt = errors.New("the file is corrupt")
 
 // readState returns the state of the session. If there is none, it returns a fresh state. On an error it
@@ -97,14 +87,6 @@ func (s sessionFiles) readState() (sessionState, error) {
 // update changes the state of the session under the lock. A corrupt file is kept as .bad and the session
 // starts anew; update then still returns the error.
 func (s sessionFiles) update(change func(*sessionState)) error {
-	return s.rewrite(func(state *sessionState) {
-		change(state)
-		state.UpdatedAt = now()
-	})
-}
-
-// rewrite is update without UpdatedAt: a session without that is in no view.
-func (s sessionFiles) rewrite(change func(*sessionState)) error {
 	unlock, err := lockFile(s.dir.lockFile())
 	if err != nil {
 		return err
@@ -253,6 +235,7 @@ func (s sessionFiles) goOnAs(before sessionFiles, isForked bool) error {
 		state.Count = from.Count
 		state.Provider = from.Provider
 		state.Begins = from.Begins
+		state.UpdatedAt = now()
 	})
 }
 

@@ -53,6 +53,7 @@ func (s *supervision) changeState(change func(*sessionState)) error {
 			state.SwitchedAt = s.caller.launched
 		}
 		change(state)
+		state.UpdatedAt = now()
 		s.state = *state
 	})
 }
