@@ -198,7 +198,7 @@ func (s *supervision) call(ctx context.Context, r review, of subject) (*reviewer
 		return nil, who, err
 	}
 	c.givenFile = s.session.runningFile(r.ID) + "-settings"
-	offer, err := s.offerCopies(ctx, c, s.runsOf(r))
+	offer, err := s.offerCopies(ctx, c, r.ID)
 	if err != nil {
 		return nil, who, err
 	}
@@ -267,9 +267,9 @@ func (s *supervision) chooseReviewer(on *occasion, of subject) (
 	return c, who, nil
 }
 
-// offerCopies tries whether copies can be made for the reviewer, and lets it run commands there, by the
-// name of the review for which they run. The error is why nobody waits for it any more.
-func (s *supervision) offerCopies(ctx context.Context, c *reviewerCall, runs string) (
+// offerCopies tries whether copies can be made for the reviewer, and lets it run commands there for the review
+// with that id. The error is why nobody waits for it any more.
+func (s *supervision) offerCopies(ctx context.Context, c *reviewerCall, id string) (
 	offer copyOffer, err error,
 ) {
 	offer.homeIsReadOnly, offer.foreign, err = tryProbe(ctx, c.dir, c.env)
@@ -281,7 +281,7 @@ func (s *supervision) offerCopies(ctx context.Context, c *reviewerCall, runs str
 		c.env = setEnv(c.env, alternatesVariable, strings.Trim(objects, ":"))
 	}
 	if err == nil {
-		c.env = setEnv(c.env, tryVariable, runs)
+		c.env = setEnv(c.env, tryVariable, filepath.Join(string(s.session.dir), s.session.id, id))
 		offer.tryCommand = shellQuote(s.dirs.self) + " " + trySubcommand
 	} else {
 		offer = copyOffer{noCopy: strings.TrimPrefix(oneLine(failureOf(err).err.Error()), noCopyMade)}
@@ -292,11 +292,6 @@ func (s *supervision) offerCopies(ctx context.Context, c *reviewerCall, runs str
 		c.tryCommand = offer.tryCommand
 	}
 	return offer, nil
-}
-
-// runsOf names the review for what is run in copies for it, as tryVariable has it.
-func (s *supervision) runsOf(r review) string {
-	return filepath.Join(string(s.session.dir), s.session.id, r.ID)
 }
 
 // readable returns the directories that the reviewer may read beside its own: those of the launch, those that

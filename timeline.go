@@ -261,8 +261,8 @@ type standing struct {
 	// observed one: the agent has not seen that.
 	refusal review
 
-	// Since the user's last prompt:
-	result         *review // the one that runs, else the last that counts as a stop and is not from before off
+	// Since the user's last prompt; result also since supervision was switched off:
+	result         *review // the one that runs, else the last of a stop, or by hand with a verdict
 	number         int     // of the last review, 0 before the first
 	withoutVerdict int     // how many of the last in a row gave no verdict, without those by hand
 	spent          float64 // in US dollars, since the last end of a stop, without those by hand
@@ -463,8 +463,10 @@ func (h *history) sum() {
 			continue
 		}
 		sum.number = cmp.Or(r.Iteration, sum.number)
+		isVerdict := r.Verdict == verdictAllow || r.Verdict == verdictBlock && !r.NoVerdict
+		countsAsStop := !on.isQuestion && (!on.isByHand || isVerdict)
 		isFound := sum.result != nil && sum.result.Verdict == verdictReviewing
-		if !isFound && (isRunning || r.line > h.off && r.countsAsStop()) {
+		if !isFound && (isRunning || r.line > h.off && countsAsStop) {
 			sum.result = &r
 		}
 		if !on.isByHand {
@@ -498,10 +500,3 @@ func (r review) approves() bool { return r.Verdict == verdictAllow && !r.occasio
 
 // endsRequest reports whether r approved work, and nothing was still to come.
 func (r review) endsRequest() bool { return r.approves() && !r.Waiting }
-
-// countsAsStop reports whether r is one of a stop, whatever became of it, or a review by hand that gave a
-// verdict.
-func (r review) countsAsStop() bool {
-	isVerdict := r.Verdict == verdictAllow || r.Verdict == verdictBlock && !r.NoVerdict
-	return !r.occasion().isQuestion && (!r.occasion().isByHand || isVerdict)
-}
