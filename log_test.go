@@ -304,24 +304,13 @@ func TestLogEnds(t *testing.T) {
 		" approved\n":                                     {begun, read, did(stepRun, "true"), approved},
 		" approved\n" + onlyRead: {begun, read, did(stepError, "Read(/p/a)"),
 			did(stepCall, "ToolSearch"), approved},
-		" approved\n" + filesRead + "    the change is not known: git is slow\n": {begun, read,
-			loggedEnd(allow, func(r *review) { r.Seen.Unseen = "git is slow" })},
-		" sent back\n    5.0s · $0.25\n" + onlyRead + words: {begun,
-			end(verdictBlock, func(r *review) { r.DurationSeconds, r.CostUSD = 5, 0.25 })},
-		" sent back\n    prompt cache: the agent's\n" + onlyRead + "    " + withoutVerdict.en + "\n" + words +
-			"    request  ~/" + requestPath + "\n": {begun,
-			end(verdictBlock, func(r *review) { r.NoVerdict, r.Way = true, "cache" })},
 		" sent back\n" + onlyRead + "    " + unreadableVerdict.en + "\n" + words: {begun,
 			end(verdictBlock, func(r *review) { r.NoVerdict, r.Withheld = true, true })},
-		" not reviewed\n    no copy  no namespaces\n    reason   why\n": {begun,
-			end(verdictFailed, func(r *review) { r.NoCopy = "no namespaces\nwhat mends it ccc doctor tells" })},
 		" cancelled\n    reason   why\n": {begun, end(verdictCancelled, nil)},
 		" limit reached\n    asks     Which?\n             - A\n             - B\n             Why?\n" +
 			"    " + questionPassed.en + "\n": {loggedEnd(outcome{Verdict: verdictLimit}, func(r *review) {
 			r.ID, r.Event, r.Question = "", eventPreToolUse, questionText([]byte(asked))
 		})},
-		" not reviewed\n    reason   why\n    " + questionPassed.en + "\n": {
-			end(verdictFailed, func(r *review) { r.Event = eventPreToolUse })},
 	} {
 		box.timelineOf(testSession, records...)
 		got := box.ccc("log", testSession)

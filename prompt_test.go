@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -21,13 +20,12 @@ import (
 type promptWords struct {
 	text    string
 	example string // the heading of example %d begins with it
-	phrase  string // encloses each forbidden phrase
 	user    string // whom the feedback of an allow speaks to
 }
 
 var promptLanguages = map[string]promptWords{
-	"zh": {text: defaultPrompt.zh, example: "示例 %d：", phrase: `「([^」]+)」`, user: "你"},
-	"en": {text: defaultPrompt.en, example: "Example %d: ", phrase: `"([^"]+)"`, user: "you"},
+	"zh": {text: defaultPrompt.zh, example: "示例 %d：", user: "你"},
+	"en": {text: defaultPrompt.en, example: "Example %d: ", user: "you"},
 }
 
 // A promptSection is a heading of a prompt, its marks included, with the text up to the next one.
@@ -126,20 +124,9 @@ func TestPromptExamples(t *testing.T) {
 func checkPrompt(t *testing.T, w promptWords) {
 	// The file is sent byte for byte: nothing may wait to be filled in.
 	expectIs(t, "a placeholder in the prompt", regexp.MustCompile(`\{\{|\$\{|%[sdv]`).FindString(w.text), "")
-	// The section of forbidden feedback is the one before the examples.
-	var forbidden []string
-	sections := promptSections(w.text)
-	example := "### " + fmt.Sprintf(w.example, 1)
-	isFirst := func(s promptSection) bool { return strings.HasPrefix(s.title, example) }
-	first := slices.IndexFunc(sections, isFirst)
-	for _, m := range regexp.MustCompile(w.phrase).FindAllStringSubmatch(sections[first-2].text, -1) {
-		forbidden = append(forbidden, strings.ToLower(m[1]))
-	}
-	if len(forbidden) < 8 {
-		t.Errorf("%d forbidden phrases, want at least 8", len(forbidden))
-	}
 	// The output format shows an approval and a refusal.
 	var shown []bool
+	sections := promptSections(w.text)
 	fence := regexp.MustCompile("(?s)```json\n(.*?)\n```")
 	for _, m := range fence.FindAllStringSubmatch(sections[len(sections)-1].text, -1) {
 		var v exampleVerdict
@@ -157,9 +144,7 @@ func checkPrompt(t *testing.T, w promptWords) {
 				t.Errorf("%s feedback of an allow that leaves nothing to the user", name)
 			}
 		}
-		holds := func(phrase string) bool { return strings.Contains(strings.ToLower(feedback), phrase) }
-		isForbidden := strings.ContainsAny(feedback, "?？") || slices.ContainsFunc(forbidden, holds)
-		expectIs(t, name+" feedback has a question or a forbidden phrase: "+feedback, isForbidden, false)
+		expectIs(t, name+" feedback has a question: "+feedback, strings.ContainsAny(feedback, "?？"), false)
 	}
 	refused := len(verdicts) - allowed
 	if len(verdicts) < 10 || min(allowed, refused)*3 < len(verdicts) {
@@ -203,32 +188,15 @@ func TestPromptNamesSections(t *testing.T) {
 	}
 }
 
-// numbersIn returns the numbers of a section, sorted, those of the Chinese steps and traps in digits.
-func numbersIn(s promptSection) (numbers []string) {
-	text := s.title + "\n" + s.text
-	for i, numeral := range []string{"一", "二", "三", "四", "五", "六"} {
-		for _, counted := range []string{"第%s步", "陷阱%s"} {
-			text = strings.ReplaceAll(text, fmt.Sprintf(counted, numeral), fmt.Sprintf(counted, strconv.Itoa(i+1)))
-		}
-	}
-	for _, found := range regexp.MustCompile(`(^|[^\w.])(\d[\d.,]*\d|\d)`).FindAllStringSubmatch(text, -1) {
-		numbers = append(numbers, found[2])
-	}
-	slices.Sort(numbers)
-	return numbers
-}
-
-// A rule, a condition, a number, a template or an example that one language has, every language has.
+// A rule, a condition, a template or an example that one language has, every language has.
 func TestPromptsAlike(t *testing.T) {
 	one, other := promptLanguages["zh"], promptLanguages["en"]
 	shape, otherShape := promptShape(one.text), promptShape(other.text)
 	if len(shape) != len(otherShape) {
 		t.Fatalf("%d headings and %d", len(shape), len(otherShape))
 	}
-	others := promptSections(other.text)
 	for i, s := range promptSections(one.text) {
 		expectIs(t, s.title, shape[i], otherShape[i])
-		expectEqual(t, "the numbers in "+s.title, numbersIn(s), numbersIn(others[i]))
 	}
 	verdicts, otherVerdicts := promptVerdicts(t, one), promptVerdicts(t, other)
 	if len(verdicts) != len(otherVerdicts) {

@@ -148,26 +148,6 @@ func TestHookWords(t *testing.T) {
 	}
 }
 
-// How many reviews a request has: as ccc.json says, in a session no more than Claude Code lets a hook block.
-func TestHookReviewLimit(t *testing.T) {
-	h := testHook(t, eventStop)
-	for _, test := range []struct {
-		limit             int
-		blockCap, project string // "" is no session
-		want              int
-	}{
-		{10, "", "/p", 8},
-		{2, "3", "/p", 2},
-		{10, "0", "/p", 10},
-		{10, "4.9", "/p", 4},
-		{10, "3", "", 10},
-	} {
-		h.dirs.env = setEnv(h.dirs.env, projectVariable, test.project, blockCapVariable, test.blockCap)
-		h.config.Supervisor.MaxIterations = test.limit
-		expectIs(t, fmt.Sprintf("%+v", test), h.reviewLimit(), test.want)
-	}
-}
-
 // What a reviewer is called with: the directories that it may read, the session's model, and its time.
 func TestHookPlanned(t *testing.T) {
 	root := t.TempDir()

@@ -31,13 +31,6 @@ func mute(script string) string {
 	return "[ \"$1\" != --version ] || exec echo '2.1.332 (Claude Code)'\n" + script + "\n"
 }
 
-func jsonOf(t *testing.T, text string) *jsonValue {
-	t.Helper()
-	v, err := parseJSON([]byte(text))
-	check(t, err)
-	return v
-}
-
 // A launch whose session would not be reviewed is refused, with exit code 2 and before anything is written if
 // arguments, variables or the project's settings say so. What only looks like one starts.
 func TestTrialRefused(t *testing.T) {
@@ -167,8 +160,9 @@ func TestTrial(t *testing.T) {
 	expectIs(t, "what the hook says", box.read("../fake/start-1.stdout")+box.read("../fake/start-1.stderr"), "")
 	expectIn(t, "and in the session", box.read("../fake/start-2.stdout"), "本会话受监督")
 	expectIs(t, "the events in the log", strings.Count(box.log(), "event=SessionStart"), 1)
-	id := jsonOf(t, strings.TrimSpace(box.read("../fake/start-1.stdin"))).at("session_id").text
-	expectNotIn(t, "the log", box.log(), id)
+	started, err := readEvent(strings.NewReader(box.read("../fake/start-1.stdin")))
+	check(t, err)
+	expectNotIn(t, "the log", box.log(), started.SessionID)
 	expectIs(t, "the sessions", len(box.supervised()), 1)
 	entries, err := os.ReadDir(dir)
 	check(t, err)
