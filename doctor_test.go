@@ -66,11 +66,10 @@ func TestDoctorGit(t *testing.T) {
 	box := newDoctorBox(t)
 	const notShown = "warning  git: a reviewer is not shown what has changed: "
 	for script, want := range map[string]string{
-		"git init -q":                   "ok       git: 2.",
-		":":                             "; outside a repository, as here, a reviewer is not shown",
-		withoutGit:                      notShown + "exec: \"git\": executable file not found in $PATH\n",
-		gitIs("2.33.8"):                 notShown + "it is older than 2.34: 2.33.8\n         install",
-		gitIs("2.50.1 (Apple Git-155)"): "ok       git: 2.50.1 (Apple Git-155)",
+		"git init -q":   "ok       git: 2.",
+		":":             "; outside a repository, as here, a reviewer is not shown",
+		withoutGit:      notShown + "exec: \"git\": executable file not found in $PATH\n",
+		gitIs("2.33.8"): notShown + "it is older than 2.34: 2.33.8\n         install",
 	} {
 		got := box.run(60*time.Second, "", "sh", "-c", "rm -rf .git ../bin/git; "+script+"; exec ccc doctor")
 		expectIs(t, script+": the exit code", got.code, 0)

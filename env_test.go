@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -143,21 +142,15 @@ func TestEnvArguments(t *testing.T) {
 	expectEqual(t, "the environment before", env, []string{"A=1", "AB=2", "C=", "A=3"})
 }
 
-// The claude that is run, and why there is none.
+// The claude that is run, and why there is none. The rest doctor tells: TestDoctorMends.
 func TestEnvClaude(t *testing.T) {
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }
-	self, err := os.Executable()
-	check(t, err)
 	for name, mode := range map[string]os.FileMode{"claude": 0o700, "mine": 0o700, "text": 0o600} {
 		check(t, os.WriteFile(at(name), nil, mode))
 	}
-	check(t, os.Mkdir(at("as"), 0o700))
-	check(t, errors.Join(os.Symlink(self, at("as/claude")), os.Symlink(self, at("me"))))
 	t.Setenv("HOME", at("home"))
 	const unset = "unset CCC_CLAUDE; command -v claude || " + installClaude
-	const itself = ", which stands for claude, is ccc itself"
-	const export = "export CCC_CLAUDE=PATH, that of Claude Code's own program"
 	for _, test := range []struct {
 		path, named, want string
 		code              int
@@ -166,9 +159,7 @@ func TestEnvClaude(t *testing.T) {
 		{dir, "", at("claude"), 0, ""},
 		{dir, "mine", at("mine"), 0, ""},
 		{"/none", "", "no claude in PATH, and CCC_CLAUDE is not set", 127, installClaude},
-		{dir, at("none"), "CCC_CLAUDE=" + at("none") + ": stat " + at("none") + ": no such file", 127, unset},
 		{dir, at("text"), "CCC_CLAUDE=" + at("text") + ": permission denied", 127, unset},
-		{dir, at("me"), at("me") + itself, 126, export},
 	} {
 		t.Setenv("PATH", test.path)
 		t.Setenv(claudeVariable, test.named)
@@ -183,20 +174,6 @@ func TestEnvClaude(t *testing.T) {
 		}
 		expectPrefix(t, "claude or why not", found, test.want)
 	}
-	// One that is installed, but not in PATH, is named.
-	t.Setenv("PATH", "/none")
-	for _, place := range []string{".local/bin", ".claude/local"} {
-		home := t.TempDir()
-		t.Setenv("HOME", home)
-		path := filepath.Join(home, place, "claude")
-		check(t, errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, nil, 0o700)))
-		for _, named := range []string{"", at("none")} {
-			t.Setenv(claudeVariable, named)
-			_, err := findClaude(os.Environ())
-			expectIs(t, place+" with "+named, failureOf(err).hint, "export CCC_CLAUDE="+path)
-			expectIs(t, place+": the code", failureOf(err).code, 127)
-		}
-	}
 }
 
 // If an ordinary user may not write, doctor and a launch say what shows who may, and advise nothing that
@@ -210,7 +187,6 @@ func TestPlacesUnwritable(t *testing.T) {
 		"HOME=/home/newuser": "/home",
 		"HOME=/nonexistent CLAUDE_CONFIG_DIR=/data/claude": "/",
 		"CCC_WORK_DIR=/var/lib/ccc":                        "/var/lib",
-		"CCC_CONFIG_DIR=/usr/local/etc/ccc":                "/usr/local/etc",
 	} {
 		for _, command := range []string{"--supervisor -p hi", "doctor"} {
 			line := "env " + settings + " COLUMNS=1000 ccc " + command

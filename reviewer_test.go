@@ -118,12 +118,9 @@ func TestStreamWoken(t *testing.T) {
 		want    string // the verdict and the feedback, or a part of the error
 		over    int    // the result after which the end is not awaited; 0: none
 	}{
-		{"a refusal, then words", []string{no, more}, "block fix the race", 1},
 		{"an approval, then words", []string{yes, more}, "allow ", 1},
 		{"a refusal, then an approval", []string{no, structured(true)}, "allow x", 1},
 		{"a verdict, then an error", []string{no, failed}, "block fix the race", 1},
-		{"an error, then a verdict", []string{failed, yes}, "allow ", 1},
-		{"words, then an error", []string{words, failed}, "API Error: 529", 2},
 		{"words, then words", []string{words, more}, " Noted. My verdict stands.", 0},
 		{"a verdict, then a malformed one", []string{yes, `"subtype":1`}, "allow ", 1},
 	} {

@@ -9,13 +9,11 @@ import (
 	"go/types"
 	"maps"
 	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 	"unicode"
 )
 
@@ -182,40 +180,6 @@ func TestWordsByLine(t *testing.T) {
 				t.Errorf("%d columns: %s", columns, line)
 			}
 		}
-	}
-}
-
-// What ccc keeps for the user follows a change of the language, at the next launch, as long as the user has
-// not edited it; the spinner is updated in place.
-func TestLanguageFollows(t *testing.T) {
-	const command = ".claude/commands/supervisor.md"
-	for _, recorded := range []bool{true, false} {
-		box := newFakeBox(t)
-		for _, language := range []string{chinese, english, chinese, english} {
-			box.write(".claude/ccc.json", 0o600, `{"language":"`+language+`"}`)
-			if !recorded {
-				os.Remove(filepath.Join(box.home, ".claude/.ccc-installed.json"))
-			}
-			box.launch()
-			settings := box.settings()
-			expectIs(t, language+": SUPERVISOR.md", box.read(".claude/SUPERVISOR.md"), defaultPrompt.in(language))
-			expectIs(t, language+": the command", box.read(command), commandFile.in(language))
-			expectCounts(t, "settings.json", settings, map[string]int{`"statusMessage"`: 2, "supervisor-hook": 4,
-				reviewing.in(language): 1, reviewingQuestion.in(language): 1})
-		}
-		box.write(".claude/SUPERVISOR.md", 0o600, defaultPrompt.en+"And be kind.\n")
-		box.write(command, 0o600, "mine")
-		box.write(".claude/ccc.json", 0o600, `{"language":"zh"}`)
-		box.launch()
-		edited := box.read(".claude/SUPERVISOR.md") + box.read(command)
-		expectIs(t, "what was edited", edited, defaultPrompt.en+"And be kind.\nmine")
-		// What is not edited goes with ccc uninstall, in whatever language.
-		box.write(".claude/SUPERVISOR.md", 0o600, defaultPrompt.en)
-		got := box.run(10*time.Second, "", "ccc", "uninstall")
-		if got.code != 0 || chineseIn(got.stdout) != "" {
-			t.Errorf("uninstall: %+v", got)
-		}
-		expectIs(t, "what uninstall left", box.read(".claude/SUPERVISOR.md")+box.read(command), "mine")
 	}
 }
 

@@ -84,7 +84,6 @@ func FuzzUninstall(f *testing.F) {
 func TestUninstallAfterEdits(t *testing.T) {
 	const ownHook = `{"hooks":{"UserPromptSubmit":[{"hooks":[{"a":1}]}]}}`
 	for name, test := range map[string]struct{ before, old, new, want string }{
-		"of another ccc":      {"{}", "/bin/ccc ", "'/old place/ccc' ", "{}"},
 		"own hook beside":     {"{}", `"Stop": [`, `"Stop": [{"hooks": []},`, `{"hooks":{"Stop":[{"hooks":[]}]}}`},
 		"own hook in a group": {"{}", `"timeout": 10`, `"timeout": 10}, {"a": 1`, ownHook},
 		"own key unchanged":   {`{"disableAllHooks":false}`, "", "", `{"disableAllHooks":false}`},
@@ -106,7 +105,6 @@ func TestSettingsUninstalled(t *testing.T) {
 	among := strings.Replace(only, stopGroup, sayDone+","+stopGroup+","+sayDone, 1)
 	for name, test := range map[string]struct{ before, added, want string }{
 		"a hook":                 {only, "", "{}"},
-		"keys of the user's":     {complete, "", "{" + unmuted + "}"},
 		"keys that ccc added":    {complete, "disableAllHooks allowManagedHooksOnly", "{}"},
 		"one changed since":      {mutes(complete), "disableAllHooks", mutes("{" + unmuted + "}")},
 		"one that ccc can't add": {`{"model":false,` + only[1:], "model", `{"model":false}`},
