@@ -18,16 +18,16 @@ import (
 )
 
 // A checkup is one run of ccc doctor. Its checks return what to print if all is well, or an error with its
-// hint: a caution is a warning, with which reviews go on, any other a problem.
+// hint: a warning is one with which reviews go on, any other is a problem.
 type checkup struct {
 	launch    *launch // without arguments
 	configErr error   // why ccc.json can't be used; the launch has the defaults then
 	canTry    bool    // no check before the trial has found what keeps the hooks from being tried
 }
 
-// warning is a finding with which reviews go on, and what to do about it.
-func warning(hint, format string, args ...any) (string, error) {
-	return "", caution{withHint(fmt.Errorf(format, args...), hint)}
+// warned is a finding with which reviews go on, and what to do about it.
+func warned(hint, format string, args ...any) (string, error) {
+	return "", warning{withHint(fmt.Errorf(format, args...), hint)}
 }
 
 // doctor is ccc doctor. The error counts the problems.
@@ -63,7 +63,7 @@ func doctor(call *invocation, d dirs) error {
 			level = "problem"
 			what = f.err.Error()
 			hint = f.hint
-			if errors.As(err, new(caution)) {
+			if errors.As(err, new(warning)) {
 				level = "warning"
 			} else {
 				problems++
@@ -112,7 +112,7 @@ func (c *checkup) checkClaude() (string, error) {
 		err = l.checkVersion()
 	}
 	if err == nil && l.untried != nil {
-		_, err = warning(otherClaude(l.dirs.env), "its hooks can't be tried: %w", l.untried)
+		_, err = warned(otherClaude(l.dirs.env), "its hooks can't be tried: %w", l.untried)
 	}
 	c.canTry = err == nil
 	return l.claude + ", version " + l.version, err
@@ -142,18 +142,18 @@ func (c *checkup) checkHooks() (string, error) {
 	case mutes != "" && c.canTry: // the trial tells
 		return "", nil
 	case mutes != "":
-		return warning(hint, "claude may run none of them. This mutes them:%s", mutes)
+		return warned(hint, "claude may run none of them. This mutes them:%s", mutes)
 	case doubled != nil:
-		return "", caution{doubled}
+		return "", warning{doubled}
 	case e.isChanged() && unrecorded != nil && !bytes.Contains(e.before, []byte(hookSubcommand)):
 		return "not installed yet; the first ccc --supervisor adds them to " + path, nil
 	case e.isChanged():
-		return warning(launch, "%s lacks something of ccc's, or calls another ccc than %s", path, self)
+		return warned(launch, "%s lacks something of ccc's, or calls another ccc than %s", path, self)
 	case theirs != "":
-		return warning("rename it, and /supervisor on, off and observe are ccc's",
+		return warned("rename it, and /supervisor on, off and observe are ccc's",
 			"/supervisor is a command of your own and goes to the model: %s", theirs)
 	case noCommand != nil:
-		return warning(launch, "without %s Claude Code does not know /supervisor", d.commandFile())
+		return warned(launch, "without %s Claude Code does not know /supervisor", d.commandFile())
 	}
 	return path + " calls " + self, nil
 }
@@ -170,8 +170,8 @@ func (c *checkup) checkTrial() (string, error) {
 		_ = os.Remove(l.dirs.state.trialDir())
 		_ = os.Remove(string(l.dirs.state))
 	}
-	if errors.As(err, new(caution)) {
-		return warning(otherClaude(l.dirs.env), "they could not be: %w", err)
+	if errors.As(err, new(warning)) {
+		return warned(otherClaude(l.dirs.env), "they could not be: %w", err)
 	}
 	return "claude runs them", err
 }
@@ -204,7 +204,7 @@ func (c *checkup) checkGit() (string, error) {
 		err = fmt.Errorf("it is older than 2.34: %s", version)
 	}
 	if err != nil {
-		return warning("install 2.34 or newer:\nhttps://git-scm.com/downloads",
+		return warned("install 2.34 or newer:\nhttps://git-scm.com/downloads",
 			"a reviewer is not shown what has changed: %w", err)
 	}
 	if treeOf(c.launch.dirs.here).Repository == "" {
@@ -216,7 +216,7 @@ func (c *checkup) checkGit() (string, error) {
 // checkBudget tells if the budget of ccc.json does not hold here.
 func (c *checkup) checkBudget() (string, error) {
 	if c.launch.config.budgetFails(c.launch.dirs.env) {
-		return warning("", "supervisor.max_budget_usd does not hold: nobody tells what a review costs")
+		return warned("", "supervisor.max_budget_usd does not hold: nobody tells what a review costs")
 	}
 	return "", nil
 }
@@ -229,7 +229,7 @@ func (c *checkup) checkProjects() (string, error) {
 		return "none; an executable " + checkPath + " would run before each review", nil
 	case isCheckIdle(top):
 		fix := "chmod +x " + shellQuote(filepath.Join(top, checkPath))
-		return warning(fix, checkPath+" is not executable, so it does not run")
+		return warned(fix, checkPath+" is not executable, so it does not run")
 	}
 	return checkPath + " runs before each review; to try it: ccc try " + checkPath, nil
 }
@@ -239,17 +239,17 @@ func (c *checkup) checkCopies() (string, error) {
 	d := c.launch.dirs
 	if rule, file := c.launch.sources.bashRule(); rule != "" {
 		hint := "take it out, or name the commands that it is for:\n" + editHint(file)
-		return warning(hint, keptFromRunning.en, rule, file)
+		return warned(hint, keptFromRunning.en, rule, file)
 	}
 	lang = english // of why there is none: this is the last check
 	isHomeReadOnly, foreign, err := tryProbe(context.Background(), d.here, reviewerEnv(d.env))
 	if err != nil {
 		f := failureOf(err)
-		return warning(f.hint, "%w; the reviewer runs no commands", f.err)
+		return warned(f.hint, "%w; the reviewer runs no commands", f.err)
 	}
 	if foreign != "" {
 		const ifAlone = "if nobody else needs that group here (else work in a clone of your own):\n"
-		return warning(ifAlone+`chgrp -R "$(id -gn)" `+shellQuote(treeOf(d.here).Top), otherGroup, foreign)
+		return warned(ifAlone+`chgrp -R "$(id -gn)" `+shellQuote(treeOf(d.here).Top), otherGroup, foreign)
 	}
 	passed := "the reviewer runs commands in a throwaway copy of your files, tested just now"
 	if isHomeReadOnly {

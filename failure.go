@@ -42,6 +42,11 @@ func failureOf(err error) failure {
 // editHint is the command that opens the file at path.
 func editHint(path string) string { return "${EDITOR:-vi} " + shellQuote(path) }
 
+// A warning is an error with which a launch goes on, as that claude can't be tried.
+type warning struct{ error }
+
+func (w warning) Unwrap() error { return w.error }
+
 // A misuse is an error in the arguments of a subcommand. main.go adds the usage to it.
 type misuse struct{ error }
 

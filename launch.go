@@ -25,7 +25,7 @@ type launch struct {
 	sources    sources   // for a claude with these arguments
 	claude     string    // the program
 	version    string    // of a supervised one, "" if it tells none
-	env        []string
+	env        environ
 	untried    error // why the hooks can't be tried
 
 	// What it leaves, and takes back if it is refused.
@@ -129,7 +129,7 @@ func (l *launch) chooseEnvironment() (err error) {
 	l.env = cacheEnv(l.env, l.sources, l.args)
 	l.env = setEnv(l.env, supervisorVariable, "1", launchVariable, newLaunchToken())
 	isOthers := l.dirs.env.get(launchVariable) != "" // so the cap is another session's
-	isCapped := lookupEnv(l.env, blockCapVariable) != "" && !isOthers
+	isCapped := l.env.get(blockCapVariable) != "" && !isOthers
 	if !isCapped && !l.config.Supervisor.Observe { // which blocks no stop
 		l.env = setEnv(l.env, blockCapVariable, strconv.Itoa(l.config.Supervisor.MaxIterations))
 	}
@@ -222,7 +222,7 @@ func (l *launch) refuse() (err error) {
 		refuse("-p and --json-schema", "claude would end the turn, whatever a review says",
 			"ask for the JSON in the prompt")
 	}
-	if _, isSessions := l.config.reviewersProvider(lookupEnv(l.env, providerVariable)); isSessions {
+	if _, isSessions := l.config.reviewersProvider(l.env.get(providerVariable)); isSessions {
 		kept, hint := l.sources.keptFromHooks(l.dirs, l.env, l.args)
 		refuse(kept, "claude would keep it from the reviewer", hint)
 	}
@@ -231,7 +231,7 @@ func (l *launch) refuse() (err error) {
 
 // checkReviewer returns why a reviewer with a provider of its own could not work in this session.
 func (l *launch) checkReviewer() error {
-	own, _ := l.config.reviewersProvider(lookupEnv(l.env, providerVariable))
+	own, _ := l.config.reviewersProvider(l.env.get(providerVariable))
 	err := readSources(l.dirs, nil).conflict(l.dirs, l.env, own, withoutReviewers)
 	if err != nil {
 		err = fmt.Errorf("the reviewer: %w", err)

@@ -153,11 +153,6 @@ var versionPatience = 5 * time.Second
 
 var versionAnswer = lazyRegexp(`([0-9]+\.[0-9]+\.[0-9]+\S*) \(Claude Code\)`)
 
-// A caution is an error with which a launch goes on, as that claude can't be tried.
-type caution struct{ error }
-
-func (c caution) Unwrap() error { return c.error }
-
 // askVersion asks the claude at that path for its version in dir, "" for the current directory. said is its
 // answer in words. Another program has no version. The error is that claude can't be started.
 func askVersion(claude string, env environ, dir string) (version, said string, err error) {

@@ -72,7 +72,7 @@ func (l *launch) goAhead() error {
 		if err := l.checkWritten(); err != nil {
 			return err
 		}
-		return d.state.noteLaunch(lookupEnv(l.env, launchVariable))
+		return d.state.noteLaunch(l.env.get(launchVariable))
 	})
 	if err != nil {
 		return err
@@ -107,7 +107,7 @@ func (l *launch) takeBack() {
 		return
 	}
 	defer unlock()
-	own := lookupEnv(l.env, launchVariable)
+	own := l.env.get(launchVariable)
 	if newest := l.dirs.state.newestLaunch(); newest != l.newest && newest != own {
 		return
 	}
@@ -151,7 +151,7 @@ func (l *launch) tryHooks() error {
 	mark := l.markFile()
 	if l.untried == nil && os.Remove(mark) != nil {
 		err := l.tryOnce(untilSignal())
-		if errors.As(err, new(caution)) {
+		if errors.As(err, new(warning)) {
 			l.untried, err = err, nil
 		}
 		if err != nil {
@@ -164,11 +164,11 @@ func (l *launch) tryHooks() error {
 	return nil
 }
 
-// tryOnce lets claude run the hook and end. The error is that the hook did not run, a caution if that was
+// tryOnce lets claude run the hook and end. The error is that the hook did not run, a warning if that was
 // another program than here. The end of ctx ends claude and all that it has started; its cause is the error.
 func (l *launch) tryOnce(ctx context.Context) error {
 	dir := l.dirs.state.trialDir()
-	answer := l.dirs.state.trialFile("answer-" + lookupEnv(l.env, launchVariable))
+	answer := l.dirs.state.trialFile("answer-" + l.env.get(launchVariable))
 	if err := cmp.Or(makeOwn(dir), syscall.Access(dir, mayWrite)); err != nil {
 		return &fs.PathError{Op: "trying the hooks:", Path: dir, Err: err}
 	}
@@ -209,7 +209,7 @@ func (l *launch) tryOnce(ctx context.Context) error {
 	}
 	// Outside the project a version manager's shim runs another version, or none.
 	if there, said, _ := askVersion(l.claude, l.dirs.env, dir); there != l.version {
-		return caution{fmt.Errorf("in %s, %s", dir, said)}
+		return warning{fmt.Errorf("in %s, %s", dir, said)}
 	}
 	const muted = "claude was tried and ran no hooks, so nothing would be reviewed"
 	if lines, hint := l.mutes(); lines != "" {
@@ -244,7 +244,7 @@ func (l *launch) mutes() (lines, hint string) {
 		return keys
 	})
 	for _, name := range []string{simpleVariable, safeVariable} {
-		if isTrue(lookupEnv(l.env, name)) {
+		if isTrue(l.env.get(name)) {
 			lines += "\n     " + name
 		}
 	}
