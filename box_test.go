@@ -238,7 +238,8 @@ func processesWith(text string) (found []string) {
 		env, err := os.ReadFile(path + "/environ") // fails for other users' and for ended ones
 		if err == nil && strings.Contains("\x00"+string(env), text) {
 			line, _ := os.ReadFile(path + "/cmdline")
-			found = append(found, filepath.Base(path)+" "+strings.TrimSpace(strings.ReplaceAll(string(line), "\x00", " ")))
+			words := strings.TrimSpace(strings.ReplaceAll(string(line), "\x00", " "))
+			found = append(found, filepath.Base(path)+" "+words)
 		}
 	}
 	return found

@@ -92,7 +92,7 @@ func (c measuredCase) tree(t *testing.T) (dir string) {
 // commitBefore makes dir a repository, and commits what is there as of an hour ago.
 func commitBefore(t *testing.T, dir string) {
 	t.Helper()
-	const commit = "git init -q && git add -A && git -c user.name=x -c user.email=x@example.com commit -qm before"
+	const commit = "git init -q && git add -A && git -c user.name=x -c user.email=x@x.org commit -qm before"
 	cmd := exec.Command("sh", "-c", commit)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), fmt.Sprintf("GIT_COMMITTER_DATE=%d +0000", ago(time.Hour).Unix()))

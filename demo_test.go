@@ -110,11 +110,12 @@ func TestDemoEndedEarly(t *testing.T) {
 	// The reviewer's example gives something else than the story says.
 	const other = `printf '#!/bin/sh\ncase "$*" in *a-z0-9*) echo other ;; *) exec %s "$@" ;; esac\n' \
 		"$(command -v sed)" >~/sed; chmod +x ~/sed; mv ~/sed ~/../bin; ccc demo`
+	const another = `ccc: the session did not go as it was written: ["failed"]` + "\n     ccc doctor\n"
 	for command, want := range map[string]string{ // how stderr begins
 		"{ ccc demo; echo $? >&2; } | head -n 1": "141\n",
 		"PATH=$HOME/../bin ccc demo":             "ccc: the session ended early",
 		"TMPDIR=/no/such/directory ccc demo":     "ccc: stat /no/such/directory",
-		other:                                    `ccc: the session did not go as it was written: ["failed"]` + "\n     ccc doctor\n",
+		other:                                    another,
 	} {
 		box := newFakeBox(t)
 		got := box.run(90*time.Second, "", "/bin/sh", "-c", command)

@@ -16,6 +16,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"unicode/utf8"
 )
 
 // house lists the files from the ground up, as the package comment of main.go has them. Each knows only files
@@ -175,6 +176,18 @@ func TestExpectations(t *testing.T) {
 		}
 	}
 	expectIs(t, fmt.Sprintf("%d expectations were found", len(unwanted)), len(unwanted) > 100, true)
+}
+
+// No line is wider than 110 characters, but for texts in two languages.
+func TestHouseWidth(t *testing.T) {
+	paths, _ := filepath.Glob("*.go")
+	for _, path := range slices.DeleteFunc(paths, regexp.MustCompile(`^text(_review)?\.go$`).MatchString) {
+		for i, line := range strings.Split(readPage(t, path), "\n") {
+			if n := utf8.RuneCountInString(line); n > 110 {
+				t.Errorf("%s:%d has %d characters", path, i+1, n)
+			}
+		}
+	}
 }
 
 // emptyPackages imports packages with nothing in them.

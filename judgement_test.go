@@ -299,22 +299,6 @@ func TestJudgements(t *testing.T) {
 	}
 }
 
-// The cases reach a real claude and its verdicts come back; the model is a script that always allows, so just
-// the cases to allow come out right.
-func TestRealClientJudgements(t *testing.T) {
-	beside(t)
-	forNewest(t, script{}, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
-		words := judgeLanguages["zh"]
-		right, all := judgeAll(t, client.path, box.vars, words)
-		expectIs(t, "those that came out right, twice", right*2, all)
-		title, _, _ := strings.Cut(sectionReview.zh, "\n")
-		for _, r := range api.requests("review") {
-			expectIn(t, "the prompt", r.System, strings.TrimSpace(defaultPrompt.zh))
-			expectIn(t, "the request", r.last("user"), words.end, "\n"+title+"\n")
-		}
-	})
-}
-
 // Each case has what its form asks for. Half of them are to be allowed, and there are some of each kind with
 // each verdict.
 func TestJudgementCases(t *testing.T) {

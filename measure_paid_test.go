@@ -54,15 +54,15 @@ func TestMeasure(t *testing.T) {
 	// Of the default model (2.1.332): $5 a million to write the request to the API's cache, $0.20 to read it
 	// from there at each of some ten calls, and $20 for some 4,000 tokens of words.
 	cost := float64(tokens)*(5+10*0.2)/1e6 + float64(len(left))*4000*20/1e6
-	t.Logf("%d reviews with ccc %s and Claude Code %s, prompt %s: some %d tokens of requests, about $%.0f at the default model's prices",
-		len(left), m.by.CCC, m.by.Client, m.by.Prompt, tokens, cost)
+	t.Logf("%d reviews by %s: some %d tokens of requests, about $%.0f at the default model's prices",
+		len(left), encodeJSON(m.by), tokens, cost)
 	for i, c := range left {
 		dir := filepath.Join(root, strconv.Itoa(i))
 		check(t, os.Mkdir(dir, 0o700))
 		one := m.review(t, c, dir)
 		check(t, appendFile(path, append(encodeJSON(one), '\n')))
 		all = append(all, one)
-		t.Logf("%d of %d: %s %s, %.0f s, $%.2f %s", i+1, len(left), c.name, one.Verdict, one.Seconds, one.Cost, one.Error)
+		t.Logf("%d of %d: %s", i+1, len(left), encodeJSON(one))
 		removeTree(dir)
 	}
 	t.Logf("the figures of %s\n%s", path, figures(cases, all))
@@ -92,15 +92,17 @@ func TestMeasureVisibleTests(t *testing.T) {
 // unless a login pays.
 func newMeasurement(t *testing.T, root string) measurement {
 	t.Helper()
-	m := measurement{ccc: filepath.Join(root, "ccc"), claude: filepath.Join(root, "claude"), state: stateDir(filepath.Join(root, "ccc-dir/ccc"))}
+	m := measurement{ccc: filepath.Join(root, "ccc"), claude: filepath.Join(root, "claude")}
+	m.state = stateDir(filepath.Join(root, "ccc-dir/ccc"))
 	run := func(name string, args ...string) string {
 		printed, err := exec.Command(name, args...).Output()
 		check(t, err)
 		return strings.TrimSpace(string(printed))
 	}
 	run("go", "build", "-o", m.ccc, ".")
-	m.by = measuredBy{CCC: run("git", "describe", "--tags", "--always", "--dirty"), Prompt: cmp.Or(os.Getenv("MEASURE_PROMPT"), english),
-		Copy: os.Getenv("MEASURE_COPY")}
+	m.by.CCC = run("git", "describe", "--tags", "--always", "--dirty")
+	m.by.Prompt = cmp.Or(os.Getenv("MEASURE_PROMPT"), english)
+	m.by.Copy = os.Getenv("MEASURE_COPY")
 	m.by.Client, _, _ = strings.Cut(run(cmp.Or(os.Getenv(claudeVariable), "claude"), "--version"), " ")
 	users, err := findDirs(os.Environ(), "")
 	check(t, err)
@@ -112,12 +114,13 @@ func newMeasurement(t *testing.T, root string) measurement {
 	check(t, os.Mkdir(filepath.Join(root, "ccc-dir"), 0o700))
 	check(t, os.WriteFile(filepath.Join(root, "ccc-dir/ccc.json"), encodeJSON(config), 0o600))
 	// Without what TestMain sets, and as from a terminal.
-	m.env = setEnv(os.Environ(), "TMPDIR", "", "GORACE", "", testScratchVariable, "", toolVariable, "", workDirVariable, "",
-		configDirVariable, filepath.Join(root, "ccc-dir"))
+	m.env = setEnv(os.Environ(), "TMPDIR", "", "GORACE", "", testScratchVariable, "", toolVariable, "",
+		workDirVariable, "", configDirVariable, filepath.Join(root, "ccc-dir"))
 	if m.by.Copy != "" {
 		m.ccc, err = os.Executable()
 		check(t, err)
-		m.env = setEnv(m.env, testMainVariable, "1", testTrustVariable, "none", testManagedVariable, managedSettings)
+		m.env = setEnv(m.env, testMainVariable, "1", testTrustVariable, "none", testManagedVariable,
+			managedSettings)
 	}
 	isPaid := new(sources).areKeyed(os.Environ(), []string{"--print"}) || os.Getenv(oauthVariable) != "" ||
 		bytes.Contains(config["supervisor"], []byte(`"provider"`))
@@ -126,8 +129,8 @@ func newMeasurement(t *testing.T, root string) measurement {
 		return m
 	}
 	m.claude = users.claude
-	t.Logf("a login pays: each session is written to %s, and taken away after its review; Claude Code itself notes its directory in "+
-		".claude.json", filepath.Join(m.claude, "projects"))
+	t.Log("a login pays: each session is written below " + m.claude + ", and taken away after its review; " +
+		"Claude Code itself notes its directory in .claude.json")
 	m.removeSessions(t) // of a run that was broken off
 	return m
 }

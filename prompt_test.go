@@ -114,7 +114,7 @@ func TestPromptSize(t *testing.T) {
 	}
 }
 
-// The verdicts that a prompt shows may be copied as they stand: they keep the prompt's own rules for feedback.
+// The verdicts that a prompt shows may be copied as they stand: they keep its own rules for feedback.
 func TestPromptExamples(t *testing.T) {
 	for language, w := range promptLanguages {
 		t.Run(language, func(t *testing.T) { checkPrompt(t, w) })

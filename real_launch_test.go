@@ -421,22 +421,6 @@ func TestRealClientTrial(t *testing.T) {
 	})
 }
 
-// Behind a proxy that never answers, a trial waits for nothing, also where the user has logged in.
-func TestRealClientTrialOffline(t *testing.T) {
-	forClients(t, script{}, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
-		proxy := serveHTTP(t, nil)
-		box.login()
-		box.vars = append(box.vars, "HTTP_PROXY="+proxy, "HTTPS_PROXY="+proxy, "ANTHROPIC_API_KEY=",
-			"ANTHROPIC_BASE_URL=", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=", "DISABLE_TELEMETRY=",
-			testTrustVariable+"=none")
-		box.installHooks()
-		box.setSettings(strings.ReplaceAll(box.settings(), "/bin/ccc ", box.program()+" "))
-		got := box.run(3*time.Minute, "", "ccc", "doctor")
-		expectIn(t, "doctor", got.stdout, "ok       hooks tried: claude runs them\n")
-		expectIs(t, fmt.Sprint("it took too long: ", got.took), got.took > 40*time.Second, false)
-	})
-}
-
 // In a directory that nobody has trusted yet, no hook of the project has run when the client asks for trust.
 func TestRealClientTrialUntrusted(t *testing.T) {
 	forClients(t, script{}, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
@@ -674,9 +658,9 @@ func TestRealClientExampleProvider(t *testing.T) {
 		})
 		box.write(".claude/ccc.json", 0o600,
 			strings.Replace(exampleProvider, "https://api.moonshot.cn/anthropic", kimi.URL, 1))
-		box.vars = append(box.vars, "KIMI_TOKEN=token-of-kimi", "ANTHROPIC_AUTH_TOKEN=stale", "ANTHROPIC_MODEL=stale",
-			"ANTHROPIC_DEFAULT_HAIKU_MODEL=stale")
-		got := box.run(3*time.Minute, "", "ccc", "kimi", "--supervisor", "-p", "delegate it", "--output-format", "json")
+		box.vars = append(box.vars, "KIMI_TOKEN=token-of-kimi", "ANTHROPIC_AUTH_TOKEN=stale",
+			"ANTHROPIC_MODEL=stale", "ANTHROPIC_DEFAULT_HAIKU_MODEL=stale")
+		got := box.run(3*time.Minute, "delegate it", "ccc", "kimi", "--supervisor", "-p", "--output-format", "json")
 		expectIn(t, "the result", got.stdout, `"result":"done"`, `"contextWindow":262144`)
 		isDelegated := func(r apiRequest) bool { return strings.HasSuffix(r.last("user"), "be it") }
 		expectIs(t, "a subagent was asked", slices.ContainsFunc(kimi.requests(""), isDelegated), true)
@@ -684,8 +668,8 @@ func TestRealClientExampleProvider(t *testing.T) {
 		tty.prompt("hello")
 		tty.waitFor("done")
 		expectNotIn(t, "the screen", tty.screen(), "context assumed to be", "isn't recognized")
-		expectIs(t, "the reviews there, and what went elsewhere",
-			fmt.Sprint(len(kimi.requests("review")), len(api.requests(""))), "1 0")
+		expectIs(t, "a reviewer was asked", len(kimi.requests("review")) > 0, true)
+		expectIs(t, "what went elsewhere", len(api.requests("")), 0)
 		for _, r := range kimi.requests("") {
 			got := r.header("Authorization") + r.header("X-Api-Key") + " " + r.Model
 			expectIs(t, "token, key and model of a request", got, "Bearer token-of-kimi kimi-k2.5")

@@ -6,8 +6,6 @@ package main
 import (
 	"bytes"
 	"fmt"
-	"image"
-	"image/png"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -25,17 +23,15 @@ func TestRealClientLoop(t *testing.T) {
 	const feedback = "add <tests> & 中文 \"quoted\"\nsecond line"
 	answers := script{
 		agent: []apiReply{replyText("first answer"), replyText("second answer")},
-		reviewer: []apiReply{replyTool("Read", `{"file_path":"notes.txt"}`), bash("touch touched.txt"),
-			replyTool("Edit", `{"file_path":"notes.txt","old_string":"a note","new_string":"edited"}`),
-			replyTool("Write", `{"file_path":"new.txt","content":"written"}`),
-			replyVerdict(false, feedback), replyVerdict(true, "")}}
+		reviewer: []apiReply{replyTool("Read", `{"file_path":"notes.txt"}`), replyVerdict(false, feedback),
+			replyVerdict(true, "")}}
 	forClients(t, answers, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
-		box.setSettings("\ufeff" + `{"permissions":{"allow":["Edit","Write"]},"hooks":{"Stop":[{"hooks":[
+		box.setSettings("\ufeff" + `{"hooks":{"Stop":[{"hooks":[
 			{"type":"command","command":"echo \"hook=$CCC_SUPERVISOR_HOOK\" >>$HOME/user-hooks"}]}]}}`)
 		box.prints("second answer", "fix the <bug>", bypass)
 		box.expectVerdicts(verdictBlock, verdictAllow)
 		agent, reviews := api.requests("agent"), api.requests("review")
-		if len(agent) != 2 || len(reviews) < 6 {
+		if len(agent) != 2 || len(reviews) < 3 {
 			t.Fatalf("%d agent and %d review requests", len(agent), len(reviews))
 		}
 		expectIn(t, "what the agent got", agent[1].last("user"), "Stop hook feedback:\n"+feedback)
@@ -45,8 +41,6 @@ func TestRealClientLoop(t *testing.T) {
 		}
 		last := reviews[len(reviews)-1].text()
 		expectIn(t, "the second review", last, "assistant: second answer", "上次反馈\n"+feedback)
-		entries, _ := os.ReadDir(box.work)
-		expectIs(t, "the work", box.read("../work/notes.txt")+fmt.Sprint(len(entries)), "a note\n1")
 		var used tokens
 		for _, r := range endsOf(box.onlyTimeline()) {
 			used.add(*r.Tokens)
@@ -389,26 +383,6 @@ func TestRealClientGoal(t *testing.T) {
 			})
 		})
 	}
-}
-
-// A pasted picture with words is one request, and the reviewer has both.
-func TestRealClientPastedPicture(t *testing.T) {
-	forClients(t, script{}, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
-		var shot bytes.Buffer
-		check(t, png.Encode(&shot, image.NewGray(image.Rect(0, 0, 1, 1))))
-		box.write("../work/shot.png", 0o600, shot.String())
-		tty := box.start()
-		tty.keys("-l", "--", "make it look like this \x1b[200~"+box.work+"/shot.png\x1b[201~")
-		tty.waitFor("[Image #1]")
-		tty.keys("-l", "--", " but blue")
-		tty.waitFor("but blue")
-		tty.keys("Enter")
-		box.awaitVerdicts(1)
-		requests := requestsOf(t, api.lastReview(t))
-		expectEqual(t, "the requests", requests, box.loggedPrompts())
-		expectIn(t, "the request", requests[0], "make it look like this", "but blue", "[Image #1]")
-		expectIn(t, "what the reviewer has", string(api.requests("review")[0].Body), `"type":"image"`)
-	})
 }
 
 // A stop at which subagents work is not reviewed yet: that of their end is, of one, of one

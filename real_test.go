@@ -421,38 +421,39 @@ func parseRequest(body []byte, marker string) (r apiRequest, stream bool, err er
 	return r, wire.Stream, nil
 }
 
-// apiContent is the text of a content field, which is a string or a list of
-// blocks, and in a tool's result the same again.
+// apiContent is the text of a content field.
 type apiContent string
 
 func (c *apiContent) UnmarshalJSON(data []byte) error {
-	if len(data) > 0 && data[0] == '"' {
-		return json.Unmarshal(data, (*string)(c))
-	}
-	if len(data) > 0 && data[0] == '{' { // an advisor's result is one block
-		data = slices.Concat([]byte("["), data, []byte("]"))
-	}
-	var blocks []struct {
-		Type, Text, Name string
-		Input            json.RawMessage
-		Content          apiContent
-	}
-	if err := json.Unmarshal(data, &blocks); err != nil {
-		return err
-	}
-	var parts []string
-	for _, b := range blocks {
-		switch b.Type {
-		case "text":
-			parts = append(parts, b.Text)
-		case "tool_use":
-			parts = append(parts, b.Name+" "+string(b.Input))
-		case "tool_result":
-			parts = append(parts, string(b.Content))
+	var content any
+	err := json.Unmarshal(data, &content)
+	*c = apiContent(contentText(content))
+	return err
+}
+
+// contentText returns the text of a string, a block or a list of these.
+func contentText(content any) string {
+	switch content := content.(type) {
+	case string:
+		return content
+	case []any:
+		var parts []string
+		for _, block := range content {
+			if text := contentText(block); text != "" {
+				parts = append(parts, text)
+			}
 		}
+		return strings.Join(parts, "\n")
+	case map[string]any:
+		switch content["type"] {
+		case "text":
+			return contentText(content["text"])
+		case "tool_use":
+			return fmt.Sprintf("%s %s", content["name"], encodeJSON(content["input"]))
+		}
+		return contentText(content["content"])
 	}
-	*c = apiContent(strings.Join(parts, "\n"))
-	return nil
+	return ""
 }
 
 // requestsOf returns the user's requests as a review's request lists them, without what became of them.

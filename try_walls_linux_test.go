@@ -166,9 +166,9 @@ func TestTryEnvironment(t *testing.T) {
 	eachUser(t, func(t *testing.T, box *tryBox) {
 		const config = `{"providers":{"kimi":{"env":{"ANTHROPIC_AUTH_TOKEN":"${KIMI_TOKEN}"}}}}`
 		box.put(map[string]string{"home/.claude/ccc.json": config})
-		for name := range strings.FieldsSeq(`KIMI_TOKEN ANTHROPIC_API_KEY CLAUDECODE CLAUDE_CONFIG_DIR CCC_SUPERVISOR
-			AWS_BEARER_TOKEN_BEDROCK AWS_SECRET_ACCESS_KEY AWS_SESSION_TOKEN GOOGLE_APPLICATION_CREDENTIALS
-			AZURE_CLIENT_SECRET ` + tryVariable) {
+		for name := range strings.FieldsSeq(`KIMI_TOKEN ANTHROPIC_API_KEY CLAUDECODE CLAUDE_CONFIG_DIR
+			CCC_SUPERVISOR AWS_BEARER_TOKEN_BEDROCK AWS_SECRET_ACCESS_KEY AWS_SESSION_TOKEN
+			GOOGLE_APPLICATION_CREDENTIALS AZURE_CLIENT_SECRET ` + tryVariable) {
 			box.vars = append(box.vars, name+"=s3cret")
 		}
 		box.vars = append(box.vars, "KEPT=yes", "API_TIMEOUT_MS=1", "CCC_CONFIG_DIR="+box.home+"/.claude")
