@@ -429,12 +429,6 @@ func newShowBox(t *testing.T, columns int) *sandbox {
 	return box
 }
 
-// installHooks writes the hooks of ccc into the box's settings.json, as a launch does.
-func (box *sandbox) installHooks() {
-	box.t.Helper()
-	check(box.t, installHooks(dirs{claude: filepath.Join(box.home, ".claude")}, 60))
-}
-
 // ccc runs ccc and expects exit code 0 and silence on stderr.
 func (box *sandbox) ccc(args ...string) string {
 	box.t.Helper()
@@ -450,15 +444,6 @@ func (box *sandbox) ccc(args ...string) string {
 func (box *sandbox) inSession() {
 	box.vars = append(box.vars, "CLAUDE_PROJECT_DIR="+box.work, "CCC_SUPERVISOR=1",
 		fmt.Sprint("CLAUDE_PID=", os.Getpid()), "CLAUDE_CODE_ENTRYPOINT=cli")
-}
-
-// transcript writes what the events of testSession name as their transcript, and returns that member of an
-// event.
-func (box *sandbox) transcript(lines ...string) string {
-	box.t.Helper()
-	name := "projects/x/" + testSession + ".jsonl"
-	box.write(name, 0o600, strings.Join(lines, "\n")+"\n")
-	return fmt.Sprintf(`"transcript_path":%q`, filepath.Join(box.home, name))
 }
 
 // gitSettings are those of the tests' git. Without maintenance a commit is one process, and not three.

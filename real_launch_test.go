@@ -18,12 +18,6 @@ import (
 // bypass permits all that an agent calls.
 const bypass = "--permission-mode=bypassPermissions"
 
-// prefix is a shell of the user's that stands between the client and its hooks and tools.
-func (box *sandbox) prefix(script string) {
-	box.write("prefix", 0o700, "#!/bin/sh\n"+script)
-	box.vars = append(box.vars, "CLAUDE_CODE_SHELL_PREFIX="+filepath.Join(box.home, "prefix"))
-}
-
 // A claude that the agent calls is not supervised, in whatever way it calls it, and its answer is its own;
 // it speaks for nobody. That holds, too, where a script stands between ccc and claude, and puts claude into
 // a PID namespace.
@@ -63,8 +57,9 @@ func TestRealClientNested(t *testing.T) {
 				box.write("../work/SUPERVISOR.md", 0o600, "STRICT")
 				box.repository()
 				box.write("../work/.git/hooks/pre-commit", 0o700, "#!/bin/sh\nclaude -p 'NESTED words'\n")
-				if variant == "prefixed" {
-					box.prefix("/bin/sh -c \"$*\"\nexit $?\n")
+				if variant == "prefixed" { // a shell of the user's stands between the client and its hooks and tools
+					box.write("prefix", 0o700, "#!/bin/sh\n/bin/sh -c \"$*\"\nexit $?\n")
+					box.vars = append(box.vars, "CLAUDE_CODE_SHELL_PREFIX="+filepath.Join(box.home, "prefix"))
 				}
 				if shim != "" {
 					box.claudeIs(strings.ReplaceAll(shim, "CLAUDE", client.path))
@@ -85,37 +80,6 @@ func TestRealClientNested(t *testing.T) {
 					expectEqual(t, "the requests", requests, []string{"the outer request"})
 					expectIn(t, "what the reviewer was told", review.System, "STRICT")
 				}
-			})
-		})
-	}
-}
-
-// What the tools of a launched session have left behind starts claude after the session's end: nobody
-// supervises it, and ccc verdict is as it was. In a PID namespace that a prefix of the user's makes, hooks
-// review, and a claude that a tool starts in another one does not take the session's place.
-func TestRealClientLeftBehind(t *testing.T) {
-	const namespace = "unshare -Urpf --mount-proc"
-	const command = namespace + ` claude -p 'NESTED words' </dev/null >nested.txt 2>&1; ` +
-		`setsid sh -c 'while kill -0 '$CLAUDE_PID'; do sleep 0.1; done; ` +
-		`claude -p "NESTED words" </dev/null >left.txt' >/dev/null 2>&1 &`
-	for _, isPrefixed := range []bool{false, true} {
-		t.Run(fmt.Sprint("prefix_", isPrefixed), func(t *testing.T) {
-			forClients(t, script{}, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
-				slow := replyVerdict(true, "")
-				slow.takes = 2 * time.Second
-				box.by(toReviewer("", slow), toAgent("NESTED words", replyText("answer of the nested one")),
-					toAgent("the outer request", bash(command)))
-				box.repository()
-				if isPrefixed {
-					box.prefix("exec " + namespace + " /bin/sh -c \"$*\"\n")
-				}
-				box.prints("done", "the outer request", bypass)
-				expectIn(t, "the nested one", box.read("../work/nested.txt"), "answer of the nested one")
-				if !isPrefixed { // else it ends with its namespace
-					await(t, func() string { return box.read("../work/left.txt") }, "answer of the nested one")
-					box.quiet(20 * time.Second)
-				}
-				expectEqual(t, "the sessions that ccc knows", box.supervised(), []string{"the outer request: allow"})
 			})
 		})
 	}

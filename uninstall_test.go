@@ -144,7 +144,7 @@ func TestUninstallStatusLine(t *testing.T) {
 	}
 }
 
-// A file that ccc keeps is removed if it is as an older ccc wrote it, with the directory that was made for it.
+// A file that ccc keeps is removed if it is as an older ccc wrote it, with the directory made for it.
 // What has taken its place stays.
 func TestUninstallKept(t *testing.T) {
 	d := dirs{claude: t.TempDir(), ccc: t.TempDir()}
