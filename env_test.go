@@ -100,7 +100,7 @@ func TestEnvTrees(t *testing.T) {
 		"plain tree":    "plain",
 	} {
 		project, here, _ := strings.Cut(line, " ")
-		expectIs(t, "of "+line, workingTree(at(project), at(here)), at(want))
+		expectIs(t, "of "+line, stateDir("").place(at(project), at(here), nil).root, at(want))
 	}
 	for line, want := range map[string]bool{ // the current directory, and that in which a session started
 		"main link":   true,

@@ -69,17 +69,6 @@ func gitDirsOf(top string) (dir, common string) {
 	return dir, dir
 }
 
-// workingTree returns the working tree that holds here, if that is another one of the project's repository (a
-// session can enter one), else the project.
-func workingTree(project, here string) string {
-	there := treeOf(here)
-	base := treeOf(project)
-	if there.Repository == "" || there.Repository != base.Repository || there == base {
-		return project
-	}
-	return there.Top
-}
-
 // isOfProject reports whether a session that was started in that directory belongs to the project of the
 // current one: to the same repository, outside a repository to the same directory.
 func (d dirs) isOfProject(start string) bool {

@@ -267,8 +267,8 @@ func (s *supervision) chooseReviewer(on *occasion, of subject) (
 	return c, who, nil
 }
 
-// offerCopies tries whether copies can be made for the reviewer, and lets it run commands there for the review
-// with that id. The error is why nobody waits for it any more.
+// offerCopies tries whether copies can be made for the reviewer, and lets it run commands there for the
+// review with that id. The error is why nobody waits for it any more.
 func (s *supervision) offerCopies(ctx context.Context, c *reviewerCall, id string) (
 	offer copyOffer, err error,
 ) {

@@ -78,11 +78,15 @@ type place struct {
 	ctx     context.Context // how long git may run there for one event: see within
 }
 
-// place returns the place of a session of the project whose agent is in cwd. A linked worktree that was
-// removed and made anew is another place.
+// place returns the place of a session of the project whose agent is in cwd: a session can enter another
+// working tree. A linked one that was removed and made anew is another place.
 func (d stateDir) place(project, cwd string, env []string) place {
-	p := place{project: project, cwd: cwd, root: workingTree(project, cwd), dir: d, env: env}
-	p.tree = treeOf(p.root)
+	p := place{tree: treeOf(project), project: project, cwd: cwd, root: project, dir: d, env: env}
+	there := treeOf(cwd)
+	if there.Repository != "" && there.Repository == p.Repository && there != p.tree {
+		p.tree = there
+		p.root = there.Top
+	}
 	name := p.Top
 	if info, err := os.Lstat(filepath.Join(p.Top, ".git")); err == nil && !info.IsDir() {
 		name += info.ModTime().UTC().String()
