@@ -20,8 +20,9 @@ import (
 // reviewer's own provider: the settings files may have changed since the launch, which checks them too.
 func reviewersEnv(d dirs, c *configuration, isLaunched bool) ([]string, error) {
 	env := []string(d.env)
-	own, _ := c.reviewersProvider(d.env.get(providerVariable)) // the session has the values of its own
-	if !isLaunched || own != nil {                             // they are another session's; a login may pay
+	own, _ := c.reviewersProvider(d.env.get(providerVariable))
+	// Without a launch they are another session's. With another provider a login may pay for the reviewer.
+	if !isLaunched || own != nil {
 		env = withoutCacheVariables(env)
 	}
 	if own == nil {
