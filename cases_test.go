@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 )
@@ -99,6 +100,13 @@ func commitBefore(t *testing.T, dir string) {
 	check(t, cmd.Run())
 }
 
+// checkPATH begins with the directory of python3 itself: a version manager's is a script that takes a second.
+var checkPATH = sync.OnceValue(func() string {
+	const where = "import os, sys; print(os.path.dirname(sys.executable), end=os.pathsep)"
+	dir, _ := exec.Command("python3", "-c", where).Output() // without one the cases are skipped
+	return "PATH=" + string(dir) + os.Getenv("PATH")
+})
+
 // isDone runs the case's check in dir, with what the agent said last and called.
 func (c measuredCase) isDone(t *testing.T, dir, last, calls string) bool {
 	t.Helper()
@@ -106,7 +114,7 @@ func (c measuredCase) isDone(t *testing.T, dir, last, calls string) bool {
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "sh", "-c", c.files["check"])
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "LAST="+last, "CALLS="+calls, "PYTHONDONTWRITEBYTECODE=1")
+	cmd.Env = append(os.Environ(), checkPATH(), "LAST="+last, "CALLS="+calls, "PYTHONDONTWRITEBYTECODE=1")
 	printed, err := cmd.CombinedOutput()
 	if !errors.As(err, new(*exec.ExitError)) {
 		check(t, err)
