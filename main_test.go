@@ -149,8 +149,7 @@ func TestHelp(t *testing.T) {
 	}
 	whole := run("help").stdout
 	for line, want := range map[string]string{
-		"--help": whole, "--supervisor -h": whole, "help --help": "usage: ccc help ",
-		"--help log":   "usage: ccc log",
+		"--help": whole, "--supervisor -h": whole, "help --help": "usage: ccc help", "--help log": "usage: ccc log",
 		"log x --help": "usage: ccc log", "-v": "ccc ", "version": "ccc ", "--supervisor --version": "ccc ",
 	} {
 		got := run(line)

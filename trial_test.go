@@ -81,10 +81,8 @@ func TestTrialRefused(t *testing.T) {
 		{variables: token, files: []string{config, `{"supervisor":{"provider":"a"},"providers":{"a":{}}}`}},
 
 		// Nor the key of a session whose reviewer has no other.
-		{variables: scrub + "|ANTHROPIC_API_KEY=k", names: "with ANTHROPIC_API_KEY and " + scrubVariable,
-			effect: mend},
-		{args: "a", variables: scrub, files: []string{config, `{` + two}, names: "with " + tokenVariable,
-			effect: mend},
+		{variables: scrub + "|ANTHROPIC_API_KEY=k", names: "ANTHROPIC_API_KEY and " + scrubVariable, effect: mend},
+		{args: "a", variables: scrub, files: []string{config, `{` + two}, names: tokenVariable, effect: mend},
 		{args: "a", variables: scrub, files: []string{config, `{"supervisor":{"provider":"b"},` + two}},
 		{variables: scrub + "|ANTHROPIC_API_KEY=k", files: []string{users, `{"env":{"ANTHROPIC_API_KEY":"k"}}`}},
 		{variables: scrub},

@@ -144,8 +144,8 @@ func TestUninstallStatusLine(t *testing.T) {
 	}
 }
 
-// A file that ccc keeps is removed if it is as an older ccc wrote it, with the directory made for it.
-// What has taken its place stays.
+// A file that ccc keeps is removed if it is as an older ccc wrote it, with the directory that was made for
+// it. What has taken its place stays.
 func TestUninstallKept(t *testing.T) {
 	d := dirs{claude: t.TempDir(), ccc: t.TempDir()}
 	f := keptFile{path: filepath.Join(d.claude, "commands/file"), text: words{zh: "文", en: "text"}}
