@@ -106,11 +106,6 @@ func TestConfigValues(t *testing.T) {
 	c, _ := configOf(t, noFile)
 	want := supervisorConfig{MaxIterations: 10, TimeoutSeconds: 540, Review: reviewAlways}
 	expectIs(t, "the defaults", fmt.Sprint(c.Supervisor), fmt.Sprint(want))
-	for _, language := range []string{"zh", "en", ""} {
-		c, err := configOf(t, `{"language":"`+language+`"}`)
-		expectIs(t, language, err, nil)
-		expectIs(t, language, c.Language, language)
-	}
 	c, err := configOf(t, `{"providers":{"a":{},"b":{"env":{"A":1,"B":true,"C":"c","D":"${E}","F":1e400}}}}`)
 	check(t, err)
 	p := c.Providers["b"]

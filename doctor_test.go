@@ -37,30 +37,6 @@ func (box *sandbox) edit(name, old, new string) {
 	box.write(name, 0o600, strings.ReplaceAll(text, old, new))
 }
 
-func TestDoctorWell(t *testing.T) {
-	box := newDoctorBox(t)
-	before := box.files()
-	got := box.run(60*time.Second, "", "ccc", "doctor")
-	want := []string{"configuration: HOME/.claude/ccc.json", "provider: kimi",
-		"claude: BIN/claude, version 2.1.332",
-		"hooks: HOME/.claude/settings.json calls BIN/ccc", "hooks tried: claude runs them",
-		fmt.Sprintf("reviewer's prompt: built-in, %d bytes", len(defaultPrompt.zh)),
-		"state directory: HOME/.claude/ccc", "git: ", "copies: ", "project's check: none"}
-	places := strings.NewReplacer(box.home, "HOME", filepath.Dir(box.program()), "BIN")
-	lines := strings.Split(places.Replace(got.stdout), "\n")
-	if len(lines) != len(want)+2 {
-		t.Fatalf("%+v", got)
-	}
-	for i, line := range want {
-		expectPrefix(t, "a line", lines[i], "ok       "+line)
-	}
-	expectIs(t, "the last line", lines[len(want)], "Nothing has to be fixed. To start: ccc --supervisor")
-	expectNotIn(t, "doctor", got.stdout, "SECRET")
-	expectEnd(t, "doctor", got, 0, got.stdout, "")
-	expectEqual(t, "the files", box.files(), before)
-	expectIs(t, "the sessions", box.calls("agent"), 0)
-}
-
 // Doctor has a line for git, without which no reviewer is shown what has changed.
 func TestDoctorGit(t *testing.T) {
 	box := newDoctorBox(t)

@@ -409,10 +409,5 @@ func TestProviderSources(t *testing.T) {
 		`{"apiKeyHelper":null}`: "", `{}`: ""} {
 		expectIs(t, text, of(text).at(helperKey).variable(), want)
 	}
-	for text, want := range map[string]string{" ": "<nil>", "[]": "line 1, column 1: the file is not an object",
-		"{": "line 1, column 1: unexpected end of JSON input"} {
-		s := of(text)
-		expectIs(t, text, fmt.Sprint(s.err, len(s.settings.raw)), want+" 0")
-	}
 	expectIs(t, "an error", sourceOf("s", []byte("{}"), errNoGit).err, error(errNoGit))
 }
