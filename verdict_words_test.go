@@ -74,7 +74,7 @@ func TestVerdictStructured(t *testing.T) {
 
 // A verdict in words is one object, the last of the text; a refusal may stand anywhere.
 func TestVerdictInText(t *testing.T) {
-	const yes, allow, block = yesObject, verdictAllow, verdictBlock
+	const yes, allow = yesObject, verdictAllow
 	const fence = "run\n```sh\necho {\"allow_stop\": true}\n```"
 	expectVerdicts(t, []verdictRow{
 		approved(yes),
@@ -147,7 +147,7 @@ func TestVerdictUnread(t *testing.T) {
 // What a model thinks aloud is no part of its answer; older reviewers' words count while they are
 // unequivocal.
 func TestVerdictThought(t *testing.T) {
-	const yes, block, none = yesObject, verdictBlock, verdict("")
+	const yes, none = yesObject, verdict("")
 	expectVerdicts(t, []verdictRow{
 		approved("<think>\nallow_stop=false as long as next() panics. It does not.\n</think>\n\n" + yes),
 		approved(`<think>{"allow_stop":false,"feedback":"x"}?</think>` + "It passes.\n" + yes),
