@@ -91,6 +91,8 @@ func TestPrivateKeys(t *testing.T) {
 		"RSA":       {pem("RSA "+private, "\n"), "***"},
 		"OpenSSH":   {"$ cat id\n" + pem("OPENSSH "+private, "\n") + "\nok", "$ cat id\n***\nok"},
 		"diff":      {strings.ReplaceAll(key, "\n", "\n+"), "***"},
+		"PGP":       {pem("PGP "+private+" BLOCK", "\n"), "***"},
+		"numbered":  {strings.ReplaceAll(key, "\n", "\n     2\t"), "***"},
 		"JSON":      {`{"private_key": "` + pem(private, `\n`) + `\n"}`, `{"private_key": "***\n"}`},
 		"head":      {"$ head\n" + strings.Join(lines[:3], "\n") + "\nok", "$ head\n***"},
 		"encrypted": {strings.Replace(key, "\n", "\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES\n\n", 1), "***"},
