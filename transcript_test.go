@@ -339,7 +339,8 @@ func TestTranscriptMemory(t *testing.T) {
 
 // FuzzTranscript: no text makes reading panic or run for ever, or holds more requests than lines.
 func FuzzTranscript(f *testing.F) {
-	for _, seed := range []string{"{", `{"type":"user"}`, transcriptOf("user: fix it; compaction: ; queued: that"),
+	for _, seed := range []string{"{", `{"type":"user"}`,
+		transcriptOf("user: fix it; compaction: ; queued: that"),
 		userLine("1", "2", "fix it") + "\n" + userLine("2", "1", "round")} {
 		f.Add(seed)
 	}
