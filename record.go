@@ -323,11 +323,14 @@ func (p place) approve(s sessionFiles, r review) error {
 			}
 		}
 	})
+	if !r.endsRequest() {
+		return err
+	}
 	state, _ := s.readState()
 	for key, there := range state.Begins {
 		other := p.dir.place(there.Top, there.Top, p.env)
 		other.ctx = p.ctx
-		if !r.endsRequest() || key == p.key || key != other.key { // that was made anew
+		if key == p.key || key != other.key { // that was made anew
 			continue
 		}
 		o := other.look()
