@@ -101,7 +101,7 @@ func (h *hook) due(ctx context.Context, on *occasion) (of subject, told any, isD
 	case on.isStop && h.putsOff():
 		return of, systemMessage(say(deferred)), false
 	}
-	if h.configErr != nil || on.isQuestion || h.hasWorked(ctx, &of) {
+	if on.isQuestion || h.hasWorked(ctx, &of) {
 		return of, nil, true
 	}
 	h.log("stop not reviewed", "review", reviewWork)
