@@ -136,6 +136,7 @@ func TestTryMountsBelow(t *testing.T) {
 			"tmp/" + odd + "/f": "v\n"})
 		socket := listen(t, "unix", box.home+"/drives/net/socket")
 		direct := listen(t, "unix", box.home+"/socket")
+		told := box.shell("ccc doctor").stdout // which tries whether HOME takes a file
 		box.unchanged(func() {
 			box.want("f\ni\ns\nc\nv\nd\nmine\nro\nro\nro\n", `set -e; cd ~/drives
 				cat net/f net/inner/f side/f ~/.cache/deep/f $TMPDIR/vol*/f $TMPDIR/d/f ~/.profile
@@ -144,7 +145,6 @@ func TestTryMountsBelow(t *testing.T) {
 				echo >$OLDPWD/notes; mkdir $OLDPWD/made`)
 			box.connects(socket, direct)
 			box.attack("umount ~/drives/net", "mount -o remount,bind,rw ~/drives/net")
-			told := box.shell("ccc doctor").stdout
 			expectIn(t, "doctor", told, "ok       copies: ")
 			isReadOnly := box.try("touch ~/new && echo >>~/.profile").code != 0
 			expectIs(t, "HOME can't be written to directly", isReadOnly, box.uid != 0)
@@ -160,6 +160,7 @@ func TestTryMountsInProject(t *testing.T) {
 	eachUser(t, func(t *testing.T, box *tryBox) {
 		box.mounted(box.work + "/node_modules")
 		box.put(map[string]string{"work/node_modules/m/f": "f\n"})
+		told := strings.Join(strings.Fields(box.shell("ccc doctor").stdout), " ")
 		box.unchanged(func() {
 			if box.uid == 0 {
 				box.want("f\nn\n", `cat node_modules/m/f; echo n >node_modules/m/f; cat node_modules/m/f
@@ -168,7 +169,6 @@ func TestTryMountsInProject(t *testing.T) {
 			}
 			want := "no copy can be made: " + box.work + "/node_modules is mounted in the project"
 			expectEnd(t, "ccc try", box.try("echo ran"), tryImpossible, "", want)
-			told := strings.Join(strings.Fields(box.shell("ccc doctor").stdout), " ")
 			expectIn(t, "doctor", told, "warning copies: "+want)
 		})
 	})
