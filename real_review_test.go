@@ -452,3 +452,22 @@ func TestRealClientGiven(t *testing.T) {
 		expectIs(t, "what is left", strings.Join(left, " "), "")
 	})
 }
+
+// The measured cases are reviewed as they would be with a key, and nothing is left of a session of theirs.
+func TestRealClientMeasured(t *testing.T) {
+	answers := script{reviewer: []apiReply{replyVerdict(true, ""), replyVerdict(false, "the comma is not read")}}
+	forClients(t, answers, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
+		m := measurement{ccc: box.program(), env: box.vars, state: box.stateDir()}
+		m.claude = filepath.Join(box.home, ".claude")
+		cases := measuredCases(t)[:2]
+		var all []measured
+		for _, c := range cases {
+			all = append(all, m.review(t, c, t.TempDir()))
+			expectIn(t, "the request", api.lastReview(t), strings.TrimSpace(c.files["task"]), "\n+")
+			expectNotIn(t, "the request", api.lastReview(t), c.files["check"], "truth: ")
+		}
+		expectIs(t, "the verdicts", all[0].Verdict+" "+all[1].Verdict, verdictAllow+" "+verdictBlock)
+		expectIs(t, "the model", all[0].Model != "", true)
+		expectIs(t, "what is left", box.transcripts(), "")
+	})
+}

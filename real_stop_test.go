@@ -6,6 +6,8 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"image"
+	"image/png"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -720,5 +722,25 @@ func TestRealClientWork(t *testing.T) {
 		})
 		tty.submits("go on then", "done", 3)
 		tty.submits("thanks", "done", 3)
+	})
+}
+
+// A pasted picture with words is one request, and the reviewer has both.
+func TestRealClientPastedPicture(t *testing.T) {
+	forClients(t, script{}, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
+		var shot bytes.Buffer
+		check(t, png.Encode(&shot, image.NewGray(image.Rect(0, 0, 1, 1))))
+		box.write("../work/shot.png", 0o600, shot.String())
+		tty := box.start()
+		tty.keys("-l", "--", "make it look like this \x1b[200~"+box.work+"/shot.png\x1b[201~")
+		tty.waitFor("[Image #1]")
+		tty.keys("-l", "--", " but blue")
+		tty.waitFor("but blue")
+		tty.keys("Enter")
+		box.awaitVerdicts(1)
+		requests := requestsOf(t, api.lastReview(t))
+		expectEqual(t, "the requests", requests, box.loggedPrompts())
+		expectIn(t, "the request", requests[0], "make it look like this", "but blue", "[Image #1]")
+		expectIn(t, "what the reviewer has", string(api.requests("review")[0].Body), `"type":"image"`)
 	})
 }
