@@ -1,8 +1,8 @@
 package main
 
-// The change that a review judges: what differs between two trees, the working tree as it was where the
-// change begins, and as it is now; and that as the reviewer reads it, in fences that nothing in it can end.
-// Nothing is written into the repository.
+// The change that a review judges is what differs between two trees: the working tree as it was where the
+// change begins, and as it is now. This file also writes it as the reviewer reads it, in fences that nothing
+// in it can end. Nothing is written into the repository.
 
 import (
 	"bytes"
@@ -19,8 +19,8 @@ import (
 	"syscall"
 )
 
-// Of what git does not track a look leaves out files of more than largeFile bytes. With more than
-// untrackedFiles of the others, or more than untrackedBytes in them, there is none.
+// A look leaves out untracked files of more than largeFile bytes. If there are more than untrackedFiles
+// other untracked files, or more than untrackedBytes in them, there is no look.
 const largeFile, untrackedFiles, untrackedBytes = 10 << 20, 10_000, 100 << 20
 
 // A treeReader takes a look at a working tree, and compares it with other trees. Its git has an index of its
@@ -151,8 +151,8 @@ type judgedChange struct {
 	check   string             // how the project's check was changed, "" if it was not
 }
 
-// compare fills in what differs from where the change begins. If the objects of that are gone, its commit is
-// compared with, else an empty tree.
+// compare fills in what differs from the tree where the change begins. If the objects of that tree are gone,
+// compare takes the commit of the begin instead. If that fails, too, it takes an empty tree.
 func (c *judgedChange) compare(o *treeReader) (err error) {
 	for _, base := range []string{c.from.Tree, c.from.Commit, emptyTrees[len(c.Tree)]} {
 		if base == "" {
@@ -180,8 +180,9 @@ func rank(isLast bool) int {
 }
 
 // changedPaths returns the paths in which the tree or commit from differs from what o has seen, in git's
-// order. since is the begin that from is of. A path that is not part of the change gets no letter: it is
-// still on disk, but neither in HEAD nor in the begin's commit, so it has become ignored or is left out.
+// order. since is the begin to which from belongs. A path that is not part of the change gets no letter.
+// Such a path is still on disk, but neither in HEAD nor in the begin's commit: it has become ignored, or the
+// look leaves it out.
 func (o *treeReader) changedPaths(from string, since begin) (paths []changedPath, err error) {
 	paths, err = o.differing(from, o.seen.Tree)
 	committed := sync.OnceValue(func() map[string]string { // and not in the look
@@ -218,8 +219,8 @@ func (o *treeReader) oldIn(b begin, others ...string) (isOld func(name string) b
 	}
 }
 
-// diffLimit is in characters, of all that a request shows. fileLimit is in bytes, of what is held of a path:
-// more than a request could show. listLimit is how many paths a request lists.
+// diffLimit is how many characters of the diff a request shows. fileLimit is how many bytes are held of one
+// path's diff: more than a request could show. listLimit is how many paths a request lists.
 const diffLimit, fileLimit, listLimit = 12_000, 4 * 12_000, 200
 
 // diff returns the diff of two trees, at most diffLimit characters of it, and names the files that it does

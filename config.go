@@ -215,8 +215,8 @@ func (c *configuration) unknownProvider(name string) error {
 	return fmt.Errorf("%q is no provider of this file (it has %s)", name, list)
 }
 
-// reviewersProvider returns the provider that a reviewer has of its own, nil for none, and reports whether it
-// asks the API of the session instead, whose provider has the name sessions, "" for none.
+// reviewersProvider returns the reviewer's own provider, nil for none. isSessions reports whether the
+// reviewer asks the API of the session instead. sessions is the name of the session's provider, "" for none.
 func (c *configuration) reviewersProvider(sessions string) (own *provider, isSessions bool) {
 	name := c.Supervisor.Provider
 	if name == "" || name == sessions {

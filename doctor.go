@@ -241,7 +241,7 @@ func (c *checkup) checkCopies() (string, error) {
 		hint := "take it out, or name the commands that it is for:\n" + editHint(file)
 		return warned(hint, keptFromRunning.en, rule, file)
 	}
-	lang = english // of why there is none: this is the last check
+	lang = english // in which the reason is told; no later check quotes a text
 	isHomeReadOnly, foreign, err := tryProbe(context.Background(), d.here, reviewerEnv(d.env))
 	if err != nil {
 		f := failureOf(err)

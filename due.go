@@ -62,7 +62,8 @@ func newHook(env environ, stateDir string, event *hookEvent) (h *hook, answer an
 	return h, nil, nil
 }
 
-// findSession finds who calls the hook, and the state of the session, which may go on as another one.
+// findSession finds who calls the hook, and the state of the session. If Claude Code has moved an earlier
+// session, this one goes on from the state of that.
 func (h *hook) findSession() {
 	answered := []string{eventStart, eventPrompt, eventStop, eventPreToolUse}
 	claims := slices.Contains(answered, h.event.HookEventName) // a tool's `claude mcp list` has a SessionEnd
@@ -115,10 +116,11 @@ func (h *hook) due(ctx context.Context, on *occasion) (of subject, told any, isD
 	return of, told, false
 }
 
-// putsOff reports whether a stop is not to be reviewed yet, and records that. Subagents of an interactive
-// session still work, and their end wakes it. If the same ones worked at the last such stop, one may hang.
-// That holds only if since then neither a review nor a word of Claude Code's own has come: a subagent that
-// is resumed has the same id (2.1.280, 2.1.332).
+// putsOff reports whether the review of a stop is put off, and records that. It is if subagents of an
+// interactive session still work: their end wakes the session. If the same subagents worked at the last such
+// stop, one of them may hang, and the stop is reviewed. Those subagents are forgotten after a review, or
+// after a prompt that Claude Code itself submits: a subagent that is resumed has the same id (2.1.280,
+// 2.1.332).
 func (h *hook) putsOff() bool {
 	ids := h.event.subagents()
 	isInteractive := h.dirs.env.get(entrypointVariable) == "cli"
@@ -137,10 +139,10 @@ func (h *hook) notePutOff(ids []string) {
 	h.warnLost("noting which subagents work", err)
 }
 
-// hasWorked reports whether a stop is to be reviewed. It always is, but with `review: "work"` only if the
-// last review did not approve, or the agent has called a tool since that began, or there is a change. A
-// transcript that can't be read, or is not complete, may hold a call. If the change is not known, the calls
-// alone count.
+// hasWorked reports whether a stop is to be reviewed. Every stop is, unless ccc.json has `review: "work"`.
+// Then a stop is reviewed only if the last review did not approve, or the agent has called a tool since that
+// review began, or there is a change. A transcript that can't be read, or is not complete, may hold a call.
+// If the change is not known, only the calls count.
 func (h *hook) hasWorked(ctx context.Context, of *subject) bool {
 	last := h.past.last.stop
 	since := last.Begun
@@ -159,7 +161,7 @@ func (h *hook) hasWorked(ctx context.Context, of *subject) bool {
 	return len(of.change.paths) > 0 || ctx.Err() != nil // Esc, which is no stop of words
 }
 
-// subject returns what is to be judged of the event, once the transcript has what belongs to that.
+// subject returns what a review of the event judges. It waits until the transcript has the event's entries.
 func (h *hook) subject(on *occasion) subject {
 	e := h.event
 	of := subject{section: on.section, inPlanMode: e.PermissionMode == "plan", tasks: e.BackgroundTasks,

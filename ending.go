@@ -22,8 +22,9 @@ const (
 	termGrace = 400 * time.Millisecond
 	// killPatience bounds the wait for killed processes.
 	killPatience = 500 * time.Millisecond
-	// pipePatience is for what a command that has ended left in its pipes: its verdict, which a busy machine
-	// may bring late. It is waited out only if a process that ccc could not end holds one open (macOS).
+	// pipePatience bounds the wait for what a command that has ended left in its pipes, such as a verdict
+	// that comes late on a busy machine. ccc waits that long only if a process that it could not end holds a
+	// pipe open (macOS).
 	pipePatience = 3 * time.Second
 )
 
@@ -50,10 +51,10 @@ func untilSignal() context.Context {
 	return ctx
 }
 
-// runToEnd runs cmd to its end, or to that of ctx: then it gets SIGTERM, with which claude ends its tools,
-// and SIGKILL after termGrace. On Linux nothing of it runs when runToEnd returns, and no other child of ccc's
-// may: it would be ended, too. The error is that of the command's end; cmd.Process is nil if it could not
-// be started.
+// runToEnd runs cmd to its end. If ctx ends first, cmd gets SIGTERM, on which claude ends its tools, and
+// SIGKILL after termGrace. On Linux nothing of cmd runs any more when runToEnd returns. ccc must have no
+// other child meanwhile, which would be ended, too. The error is that of the command's end; cmd.Process is
+// nil if the command could not be started.
 func runToEnd(ctx context.Context, cmd *exec.Cmd) error {
 	runtime.LockOSThread() // to the kernel the end of the thread that starts the command is that of ccc
 	defer runtime.UnlockOSThread()

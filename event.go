@@ -1,7 +1,7 @@
 package main
 
-// An event of Claude Code's comes from stdin. Its transcript is read once the client has written the last
-// entries. The answer is made of the event and what came of its review; no file is read for it.
+// An event of Claude Code's comes from stdin. ccc reads its transcript after the client has written the last
+// entries. ccc makes the answer from the event and the result of its review, and reads no file for that.
 
 import (
 	"cmp"
@@ -38,10 +38,10 @@ type hookEvent struct {
 	odd  string // the first field that is of another type than expected
 }
 
-// parse reads the event. A field of another type than expected counts as absent, so that a release of
-// Claude Code that changes one does not end the reviews. Three are exceptions: an event without a name
-// would be a stop, one without agent_id the session's own, and stop_hook_active bounds the reviews if they
-// can't be counted.
+// parse reads the event. A field of an unexpected type counts as absent, so that a release of Claude Code
+// that changes a field does not end the reviews. Three fields are exceptions. Without hook_event_name the
+// event would count as a stop. Without agent_id it would count as the session's own. stop_hook_active bounds
+// the reviews if they can't be counted.
 func (e *hookEvent) parse(text []byte) error {
 	err := json.Unmarshal(text, e)
 	wrong := new(json.UnmarshalTypeError)
@@ -113,8 +113,9 @@ const transcriptPatience = 2 * time.Second
 // On 2.1.280 both entries were late now and then, if the turn before had ended in the same words.
 const queuePatience = 400 * time.Millisecond
 
-// conversation reads the transcript, once the agent's last words are in it, and prompt, the user's last, if
-// there is one: as an entry, or still in the queue. It is read again only when it has grown.
+// conversation reads the transcript after the agent's last words are in it. If prompt, the user's last, is
+// not "", that has to be there, too: as an entry, or still in the queue. conversation reads the transcript
+// again only if it has grown.
 func (e *hookEvent) conversation(prompt string) (talk conversation, err error) {
 	if e.TranscriptPath == "" {
 		return conversation{incomplete: true}, errors.New("the event names none")
@@ -208,9 +209,9 @@ func (r review) decide(inSession bool) any {
 	return answer
 }
 
-// message is what the user reads of a review that ended so: that it failed, that the limit is reached, or
-// what the verdict rests on. A question that was sent back comes with its answer, since the client shows
-// neither the question nor whose words the agent gets.
+// message returns what the user reads after the review: that it failed, that the limit is reached, or what
+// the verdict rests on. If a question was sent back, the message holds the question and the answer, since
+// the client shows neither the question nor whose words the agent gets.
 func (r review) message() string {
 	on := r.occasion()
 	switch {

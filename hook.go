@@ -1,7 +1,8 @@
 package main
 
-// ccc supervisor-hook: one event of Claude Code's in on stdin, one decision out on stdout. Whatever goes
-// wrong ends as no decision and exit code 0: Claude Code takes 2, Go's code for a panic, as "block".
+// ccc supervisor-hook reads one event of Claude Code's from stdin and writes one decision to stdout. If
+// anything goes wrong, it makes no decision and exits with 0: Claude Code takes 2, Go's code for a panic, as
+// "block".
 
 import (
 	"cmp"
@@ -68,7 +69,8 @@ func (h *hook) answer() any {
 	return nil
 }
 
-// stop takes a stop or a question to its decision: due, begin, call, end, decide.
+// stop takes a stop or a question to its decision: due (due.go), then judge (review.go), which counts,
+// begins, calls and ends the review, then decide (event.go).
 func (h *hook) stop(on *occasion) any {
 	r := newReview(on.name) // requests from here on are not judged
 	ctx, cancel := h.untilEnded(h.patience())
@@ -83,8 +85,9 @@ func (h *hook) stop(on *occasion) any {
 // probePatience bounds the probe of a copy, for which the session waits: some 50 ms. A variable, for tests.
 var probePatience = 2 * time.Second
 
-// introduce shows the user, before the first prompt, that the session is supervised. Claude Code shows it at
-// once, and the model does not get it (2.1.280, 2.1.332). At source compact the session goes on.
+// introduce tells the user, before the first prompt, that the session is supervised. Claude Code shows this
+// at once, and the model does not get it (2.1.280, 2.1.332). If the source is compact, no session begins:
+// the old one goes on.
 func (h *hook) introduce() any {
 	if mark := h.dirs.env.get(triedVariable); mark != "" && h.launched() {
 		h.warn("noting that the hooks run", os.WriteFile(mark, nil, 0o600))
@@ -125,9 +128,9 @@ func (h *hook) introduce() any {
 }
 
 // recordPrompt records a prompt of the user's. A /loop may submit it for them, and an image has no words.
-// The reviews are counted anew from here, and if no change is open, one begins. It is answered if the user
-// does not know yet that nobody has judged the last stop: its review was cancelled, or it waited for
-// subagents. If ccc was killed in a review, the end of that is recorded now.
+// The prompt resets the count of reviews, and if no change is open, one begins. If ccc was killed in a
+// review, recordPrompt records the end of that review. It answers the prompt if the user does not know yet
+// that nobody has judged the last stop: the review of that stop was cancelled, or it waited for subagents.
 func (h *hook) recordPrompt(text string) any {
 	if text != "" && !isUsersOwn(text) {
 		if h.state.PutOffFor != nil {

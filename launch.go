@@ -136,7 +136,7 @@ func (l *launch) chooseEnvironment() (err error) {
 	return nil
 }
 
-// checkProvider returns why claude can't be run against its provider, or by what is said of settings.
+// checkProvider returns why claude can't be run against its provider, or with its --settings.
 func (l *launch) checkProvider() error {
 	if err := l.sources.argument.err; err != nil && (l.supervisor || l.provider != nil) {
 		return failure{code: 2, err: fmt.Errorf("%s: %w", argumentSource, err)}

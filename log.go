@@ -93,8 +93,8 @@ func (p *page) newStory(of sessionFiles) *story {
 	return s
 }
 
-// writePast writes what there is of the story: all of it, or so many of the last reviews with the prompt
-// before them. Of one that is not the first it writes what runs.
+// writePast writes the story so far: all of it, or, if last is not 0, that many of the last reviews, with
+// the prompt before them. If the story is not the first, it writes only the review that runs.
 func (s *story) writePast(last int, isFirst bool) error {
 	if err := s.history.read(); err != nil {
 		return err
@@ -176,7 +176,7 @@ func (e entry) reviewID() string {
 	return ""
 }
 
-// write writes the next line. A review that was abandoned has ended before what comes next but its steps.
+// write writes the next line. Unless that line is a step, write first ends the reviews that were abandoned.
 func (s *story) write(e entry) {
 	if e.Step == nil {
 		s.writeAbandoned()

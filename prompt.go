@@ -21,8 +21,9 @@ const supervisorPromptLimit = 100 << 10
 // builtinSource is the source of the built-in prompt.
 const builtinSource = "built-in"
 
-// supervisorPrompt returns the project's prompt, else the one in ccc's directory, else, if these are missing,
-// blank or the built-in one, that. source is its path, or builtinSource. Too large, or no text, is an error.
+// supervisorPrompt returns the project's prompt, else the one in ccc's directory. A prompt that is missing,
+// blank or the built-in one does not count; if neither counts, the built-in one is returned. source is the
+// path of the prompt, or builtinSource. A prompt that is too large or is not text is an error.
 func supervisorPrompt(project, cccDir string) (source, text string, err error) {
 	for _, dir := range []string{project, cccDir} {
 		path := filepath.Join(dir, promptName)
@@ -61,8 +62,9 @@ type subject struct {
 	check       string            // what came of the project's own check, "" if there is none
 }
 
-// awaited is what is still to come of the work, in words: background tasks and wake-ups, a plan, or by hand
-// that the agent is at work. An approval ends no request then. "" is nothing.
+// awaited says what is still to come of the work: background tasks and wake-ups, a plan, or, in a review by
+// hand, that the agent is at work. If something is still to come, an approval ends no request. "" means
+// nothing.
 func (s subject) awaited() string {
 	var awaited []string
 	for _, text := range slices.Concat(s.tasks, s.crons) {

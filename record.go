@@ -86,9 +86,10 @@ func (p place) moveBegin(s sessionFiles, b begin, change func(*treeRecord)) erro
 	return errors.Join(err, p.changeRecord(change))
 }
 
-// put opens a change. It replaces those of the session's open changes that are of the same branch and began
-// no earlier, and those of its prompts from idle on: the agent has done nothing since then. Their mark and
-// seen are kept. What a stop has left stays beside the new one, if open says that not all of it is here.
+// put opens a change. It replaces the session's open changes that are of the same branch and began no
+// earlier. It also replaces those that were opened by its prompts from idle on: the agent has done nothing
+// since then. The new change keeps their mark and seen. If open says that not all of what a stop has left is
+// here, that change stays beside the new one.
 func (r *treeRecord) put(next *openBegin, idle time.Time, open map[string]bool) {
 	next.Put = now()
 	r.Open = slices.DeleteFunc(r.Open, func(o *openBegin) bool {
@@ -111,9 +112,9 @@ func (o *openBegin) isOfPrompt() bool { return o.Seen.Tree == "" && o.Mark == ""
 
 // holds reports whether something of an open change is in the tree that o has seen, and whether all of it is.
 //
-// What its last stop left is recognized by content. A path of that is here if it is as the stop left it,
-// also under another name; or if it is neither as at the begin, nor as in a commit from before the begin,
-// nor as in the tree that was approved last. What the agent did after that stop, or without any stop, is
+// What its last stop left is recognized by content. A path of that is here in two cases. It is as the stop
+// left it, perhaps under another name. Or it differs from the begin, from the commits from before the begin,
+// and from the tree that was approved last. What the agent did after that stop, or without any stop, is
 // recognized by the branch alone: it is here if HEAD has all of the branch.
 //
 // All of it is here if each path is as the stop left it; or if some of it is here, HEAD has all of the
@@ -151,8 +152,9 @@ func (o *treeReader) holds(b *openBegin, approved string) (isHere, isAll bool) {
 	return isHere, isAll
 }
 
-// beginAtPrompt opens the session's change with a prompt. It begins with a look, unless the agent has done
-// something since the begin that the session has. Outside git a prompt takes back what the last review said.
+// beginAtPrompt opens the session's change with a prompt. If the agent has done nothing since the begin that
+// the session has, the change begins with a new look. Otherwise it begins at ownBegin. Outside git a prompt
+// takes back what the last review said.
 func (p place) beginAtPrompt(s sessionFiles, transcript string) error {
 	if p.Repository == "" {
 		if r, err := p.record(); err == nil && r.Last == nil {
@@ -178,10 +180,10 @@ func (p place) beginAtPrompt(s sessionFiles, transcript string) error {
 	return p.moveBegin(s, next.begin, func(r *treeRecord) { r.put(next, idle, nil) })
 }
 
-// ownBegin returns the begin that the session has here, else one that no look knows: the commit that was
-// checked out as its conversation began, or at the time first if it has not. If HEAD's log does not reach
-// back so far, it is what HEAD shares with the commit of the session's newest begin in another working tree,
-// else nothing at all.
+// ownBegin returns the begin that the session has here. If it has none, ownBegin makes one without a look,
+// from the commit that was checked out when the conversation began, or at the time first if it has not
+// begun. If HEAD's log does not reach back so far, the commit is the one that HEAD shares with the session's
+// newest begin in another working tree. If there is none of these, the begin has no commit.
 func (p place) ownBegin(state sessionState, transcript string, first time.Time) begin {
 	if own, isKnown := state.Begins[p.key]; isKnown {
 		return own.begin
@@ -201,8 +203,8 @@ func (p place) ownBegin(state sessionState, transcript string, first time.Time) 
 	return b
 }
 
-// takeChange returns the change of the session here: since its begin, or an older one that is open. For a
-// review by hand it also has what the user did since the last approval.
+// takeChange returns the change of the session here, since its own begin, or since the begin of an open
+// change that is older. In a review by hand the change also has what the user did since the last approval.
 func (p place) takeChange(ctx context.Context, s sessionFiles, transcript string, on *occasion) judgedChange {
 	c := judgedChange{byHand: on.isByHand}
 	c.tree = p.tree

@@ -63,9 +63,9 @@ func (s *supervision) judge(ctx context.Context, r review, of subject, isAgain b
 	return r
 }
 
-// count counts the review, and gives it its number and its limit. One that is observed has neither, but the
-// budget is for those, too. It reports whether the limit is reached or the budget used up. isAgain is
-// set if a hook has sent the agent back before.
+// count counts the review, and sets its number and its limit. An observed review has neither, but the budget
+// covers it, too. count reports whether the limit is reached or the budget is used up. isAgain is set if a
+// hook has sent the agent back before.
 func (s *supervision) count(r *review, isAgain bool) (isUsedUp bool, err error) {
 	err = s.changeState(func(state *sessionState) {
 		state.PutOffFor = nil
@@ -110,8 +110,8 @@ func (s *supervision) conduct(ctx context.Context, r review, of subject) review 
 	return s.end(r, err)
 }
 
-// ask has the project's check, and unless that sends the agent back the reviewer, say what is to be said of
-// the subject.
+// ask runs the project's check on the subject. Unless the check sends the agent back, ask then asks the
+// reviewer. What they answer goes into r.
 func (s *supervision) ask(ctx context.Context, r *review, of subject) error {
 	if s.isSentBackByCheck(ctx, r, &of) {
 		return nil
@@ -152,7 +152,7 @@ func (s *supervision) begin(ctx context.Context, r *review) {
 	s.warnLost("noting the last review", s.place.noteLast(s.session.id, *r))
 }
 
-// takeChange takes the change, unless that was done, and returns what was seen.
+// takeChange finds what has changed, unless of already has it, and returns what was seen.
 func (s *supervision) takeChange(ctx context.Context, on *occasion, of *subject) changeFacts {
 	if of.change == nil {
 		change := s.place.takeChange(ctx, s.session, s.transcript, on)
@@ -165,8 +165,9 @@ func (s *supervision) takeChange(ctx context.Context, on *occasion, of *subject)
 	return changeFacts{Seen: c.look, Change: c.listedPaths(), from: c.from, open: c.open}
 }
 
-// isSentBackByCheck runs the project's own check, if there is one, before a stop or a review by hand. If it
-// fails, that is the review; but if it has failed the time before, too, the reviewer is asked all the same.
+// isSentBackByCheck runs the project's own check, if there is one, in the review of a stop or by hand. If
+// the check fails, that is the verdict. If it failed the time before, too, the reviewer is asked all the
+// same.
 func (s *supervision) isSentBackByCheck(ctx context.Context, r *review, of *subject) bool {
 	if r.occasion().isQuestion || checkMode(s.place.Top) == "" {
 		return false
@@ -267,8 +268,8 @@ func (s *supervision) chooseReviewer(on *occasion, of subject) (
 	return c, who, nil
 }
 
-// offerCopies tries whether copies can be made for the reviewer, and lets it run commands there for the
-// review with that id. The error is why nobody waits for it any more.
+// offerCopies tries whether copies can be made. If they can, the reviewer may run commands in them, for the
+// review with that id. The error says why nobody waits for the review any more.
 func (s *supervision) offerCopies(ctx context.Context, c *reviewerCall, id string) (
 	offer copyOffer, err error,
 ) {
@@ -308,9 +309,9 @@ func (s *supervision) readable(added []string) (dirs []string) {
 	return dirs
 }
 
-// end ends a review that has begun, or that could not begin. With an error no review took place: the agent
-// stops, a question goes to the user. It was cancelled if the user ended it, so that Claude Code no longer
-// listens to the hook, or if supervision was switched off.
+// end ends a review that has begun, or that could not begin. If there is an error, no review took place: the
+// agent stops, or the question goes to the user. The review is cancelled if the user ended it (Claude Code
+// then no longer listens to the hook), or if supervision was switched off.
 func (s *supervision) end(r review, err error) review {
 	on := r.occasion()
 	isOff := errors.Is(err, errSwitchedOff)
@@ -375,8 +376,9 @@ func (s *supervision) cutFeedback(feedback string) string {
 	return string(runes[:feedbackLimit-len([]rune(note))]) + note
 }
 
-// countEnd begins the count anew at an approved stop. What is still to come wakes the agent without a prompt:
-// its reviews are counted on. One that turned out to be observed, and so counts for no limit, is given back.
+// countEnd resets the count after an approved stop. If something is still to come, it will wake the agent
+// without a prompt, and the count goes on. If the review turned out to be observed, it counts for no limit,
+// so countEnd takes it off the count.
 func (s *supervision) countEnd(r review) {
 	isEnd := r.endsRequest() && r.occasion().isStop
 	if !isEnd && (!r.Observed || r.Iteration == 0) {
@@ -390,8 +392,8 @@ func (s *supervision) countEnd(r review) {
 	}))
 }
 
-// record records the end of a review, and what has become of the change. It returns r with what is known from
-// the timeline alone: what ccc try has recorded.
+// record records the end of a review, and what has become of the change. It returns r with what ccc try has
+// recorded, which only the timeline knows.
 func (s *supervision) record(r review) review {
 	r.Ended = now()
 	s.recordEnd(r)
@@ -430,8 +432,8 @@ func (s *supervision) recordEnd(r review) {
 	s.log("review ended", pairs...)
 }
 
-// noteStep prints and records what the reviewer called, was refused, got an error for or said. Its words are
-// printed whole and recorded cut; an error is only recorded.
+// noteStep prints and records one step of the reviewer: a call, a refusal, an error, or words. It prints
+// words whole and records them cut. It does not print an error.
 func (s *supervision) noteStep(r review, did step) {
 	did.Review = r.ID
 	if tool, about, ok := strings.Cut(did.Tool, "("); ok {
@@ -449,9 +451,10 @@ func (s *supervision) noteStep(r review, did step) {
 	s.append(entry{Step: &did})
 }
 
-// takeWords makes a refusal of an answer without a verdict: its words are the feedback. The default feedback
-// takes the place of words that say nothing, or that hold an approval, which is an order for an agent. A
-// question has no review then, but an error, and so has a stop after too many such answers in a row.
+// takeWords turns an answer without a verdict into a refusal, and the words of the answer into its feedback.
+// If the words say nothing, or hold an approval, which an agent takes as an order, the default feedback
+// replaces them. For a question takeWords returns an error instead: there was no review. It does the same
+// for a stop after too many such answers in a row.
 func (s *supervision) takeWords(r *review) error {
 	on := r.occasion()
 	said := r.Feedback

@@ -114,9 +114,9 @@ var askedTools = []string{"CronCreate", "CronDelete", "EnterWorktree", "ExitWork
 // rules. Two slashes begin an absolute path. It is //**/* since //** makes each sandboxed command fail
 // (2.1.329, 2.1.332). A rule by path leaves the list of tools as it is.
 //
-// The user may have Claude Code's own sandbox switched on. No copy can be made inside it, so command, unless
-// it is "", runs outside. All else stays inside, which allows it nothing. Nothing in there writes to the
-// closed directories, whatever the user's rules allow (2.1.280, 2.1.332).
+// The user may have switched on Claude Code's own sandbox. No copy can be made inside it, so command, unless
+// it is "", runs outside. All other commands run inside. Being inside permits none of them, and none of them
+// writes to the closed directories, whatever the user's rules allow (2.1.280, 2.1.332).
 //
 // given is what the session's own --settings has.
 func reviewerSettings(given map[string]any, command string, closed []string, withMCP bool) string {
@@ -223,8 +223,9 @@ func (c *reviewerCall) flags() (flags [][]string) {
 	return flags
 }
 
-// reviewersPermissions is the reviewer's permission mode: what no rule allows is refused. In Claude Code's
-// own mode the same is refused, since nobody can be asked. 2.1.280 takes that one if scrubVariable is set.
+// reviewersPermissions is the reviewer's permission mode, which refuses what no rule allows. ownPermissions
+// is Claude Code's own mode. It refuses the same, since nobody can be asked. 2.1.280 takes its own mode if
+// scrubVariable is set.
 const reviewersPermissions, ownPermissions = "dontAsk", "default"
 
 // asked is the call as it is kept: a comment with the source of the instructions and with the flags, in
@@ -242,8 +243,9 @@ func (c *reviewerCall) asked(source string) string {
 // sentence.
 var noReason = lazyRegexp(`(?m)^(\[claude-code:|.*doesn't recognize the model).*$`)
 
-// start runs the reviewer until it ends, a moment after its verdict or with ctx; nothing of it runs on then.
-// stderr is the end of what it wrote there, on one line, without what explains no failure.
+// start runs the reviewer until it ends by itself, until a moment after its verdict, or until ctx ends.
+// Nothing of it runs on after that. stderr is the end of what it wrote there, on one line, without what
+// explains no failure.
 func (c *reviewerCall) start(ctx context.Context, note func(step)) (
 	stream *reviewStream, stderr string, err error,
 ) {

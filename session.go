@@ -196,9 +196,10 @@ func (d stateDir) claim(token string, process, pid int) (client int, err error) 
 	return pid, replaceFile(path, []byte(strconv.Itoa(pid)))
 }
 
-// modeOf returns the mode of a session with that state in a client of c. observe is supervisor.observe of
-// ccc.json. The later of its launch and its switches counts. If there is neither, CCC_SUPERVISOR counts,
-// unless it is of another client's launch. A hook by hand is supervised unless that says otherwise.
+// modeOf returns the mode of a session with that state in the client c. observe is supervisor.observe of
+// ccc.json. The launch and the switches decide, whichever came last. If there was neither, CCC_SUPERVISOR
+// decides, unless it comes from another client's launch. A hook that is run by hand is supervised unless
+// CCC_SUPERVISOR says otherwise.
 func modeOf(state sessionState, c caller, observe bool) mode {
 	isOn := state.isBefore(c.launched)
 	present := state.Enabled
@@ -239,8 +240,9 @@ func (s sessionFiles) goOnAs(before sessionFiles, isForked bool) error {
 	})
 }
 
-// beginAs gives the session, which /clear has begun in the job of another, that one's mode, if Claude Code had
-// moved that one. One that began in the background is nobody's after /clear, as one that ccc did not start.
+// beginAs gives the session, which /clear has begun in the background job of another, the mode of that other
+// one. It does so only if Claude Code had moved the other one there. If that began in the background, the
+// session after /clear is nobody's, like one that ccc did not start.
 func (s sessionFiles) beginAs(job sessionFiles) error {
 	from, err := job.readState()
 	if err != nil || len(from.MovedFrom) == 0 {
@@ -266,10 +268,10 @@ func (s sessionFiles) readPast(state sessionState) (*history, error) {
 	return past, err
 }
 
-// movedFrom returns the session that became the one with that id and transcript when Claude Code moved it
-// to the background, or forked it there, if ccc knows it. The end of the old transcript has the id of the
-// new session, and a fork's job names its parent (2.1.280, 2.1.332). The new transcript is not there before
-// the first stop.
+// movedFrom returns the session that Claude Code moved or forked to the background, where it became the one
+// with that id and transcript. isKnown is false if ccc knows no such session. The old transcript ends with
+// the id of the new session, and a fork's job names its parent (2.1.280, 2.1.332). The new transcript does
+// not exist before the first stop.
 func (d dirs) movedFrom(session, transcript string) (before sessionFiles, isForked, isKnown bool) {
 	ids, _ := d.state.sessions()
 	job := d.readJob()

@@ -274,9 +274,10 @@ func (f writtenFile) takeBack() error {
 	return replaceDurably(f.path, f.before)
 }
 
-// writeFiles writes what a launch adds: the kept files, then the record, which notes them and the added
-// muting keys, then settings.json: so uninstall knows each key. written is what has been written, also with
-// an error. A kept file that can't be written is no error, and is in unwritten once: the record then has it.
+// writeFiles writes what a launch adds: first the kept files, then the record, which notes them and the
+// added muting keys, then settings.json. So uninstall knows each key. written is what has been written, even
+// if there is an error. If a kept file can't be written, that is no error. unwritten names the file only
+// once: from then on the record has it.
 func writeFiles(d dirs, c *configuration, kept []keptFile, in *installation) (
 	written []writtenFile, unwritten []error, err error,
 ) {

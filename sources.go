@@ -248,9 +248,10 @@ func (s sources) bashRule() (rule, file string) {
 	return "", ""
 }
 
-// namesToken reports whether a provider with these values gets a token, in the variable or in a header: only
-// that is always sent in the place of a login. A login goes beside another header, and in an interactive
-// session in the place of a key that is not approved (2.1.280 to 2.1.332).
+// namesToken reports whether a provider with these values gets a token, in the variable or in a header. Only
+// a token always takes the place of the user's login. Beside any other header Claude Code sends the login,
+// too. In an interactive session it sends the login in the place of a key that is not approved (2.1.280 to
+// 2.1.332).
 func namesToken(values map[string]string) bool {
 	headers := "\n" + strings.ToLower(values[headersVariable])
 	return strings.TrimSpace(values[tokenVariable]) != "" || strings.Contains(headers, "\nauthorization:")

@@ -58,9 +58,9 @@ func (s *supervision) changeState(change func(*sessionState)) error {
 	})
 }
 
-// reviewLimit returns how many reviews a request has. In a session Claude Code's own limit, at which it would
-// end the turn by force, counts too. The hook's environment has it, whoever launched the session: 8 for a
-// value without a number, and none for 0 (2.1.280, 2.1.332).
+// reviewLimit returns how many reviews a request has. In a session Claude Code's own limit counts, too:
+// there it would end the turn by force. The hook's environment has that limit, whoever launched the session.
+// A value without a number means 8, and 0 means no limit (2.1.280, 2.1.332).
 func (s *supervision) reviewLimit() int {
 	most := s.config.Supervisor.MaxIterations
 	blockCap := 8
@@ -81,9 +81,9 @@ func (s *supervision) reviewersProvider() (own *provider, isSessions bool) {
 // launched reports whether ccc launched the session's client supervised.
 func (s *supervision) launched() bool { return !s.caller.launched.IsZero() }
 
-// listening returns why nobody waits for a decision any more, nil while somebody does. A signal ended ccc,
-// as the cause of ctx says; or its client has gone (a killed one sends no signal); or the session was
-// switched off, if only in the queue.
+// listening returns why nobody waits for a decision any more, nil while somebody does. There are three
+// reasons. A signal has ended ccc: the cause of ctx says so. The client has gone: a killed client sends no
+// signal. Or supervision was switched off, even if that command still waits in the queue.
 func (s *supervision) listening(ctx context.Context) error {
 	state, _ := s.session.readState() // if it can't be read, it has the last switch
 	switch {

@@ -198,7 +198,7 @@ var (
 		"\"/supervisor %s\" is not understood. It takes on, off, observe, status, or a task of several words"}
 	modeNotForAgent = words{"开关监督由用户决定，不由 Agent 决定。", "Only the user switches supervision, not the agent."}
 	modeFailed      = words{"无法切换监督：%s", "Supervision could not be switched: %s"}
-	// Behind each stands switchHolds.
+	// switchHolds follows each of these.
 	switchedOn = words{"监督已打开：Agent 每次停下之前都要先经过审查，每项要求最多 %s。", // count of reviews
 		"Supervision is on: the agent is reviewed before it stops, up to %s per request."}
 	switchedOnObserved = words{"监督已打开，但 ccc.json 里 supervisor.observe 为 true：只旁观，不退回。",
@@ -402,7 +402,7 @@ var keptFromRunning = words{"%[2]s 里的规则 %[1]s 让审查者什么都运�
 
 // ccc verdict, and what has become of the files since an approval.
 var (
-	// Behind which review it was and its verdict one of the next five, the feedback or the error.
+	// After the review and its verdict comes one of the next five, the feedback, or the error.
 	nothingChanged = words{"之后没有改动", "nothing has changed since"}
 	changedSince   = words{"之后有改动：%s", "changed since: %s"}
 	notCompared    = words{"之后有没有改动无从得知：%s", "whether anything has changed since can't be told: %s"}

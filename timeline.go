@@ -297,9 +297,9 @@ func (s sessionFiles) openHistory(take func(*history, entry)) *history {
 	return h
 }
 
-// read reads what has been added to the timeline since the last read, and gives the reviews without an end
-// their verdict as of now: one runs, or has ended without a verdict. An end is written before the lock goes,
-// so the locks are looked at in between.
+// read reads what has been added to the timeline since the last read. Then it gives each review without an
+// end its verdict as of now: the review runs, or has ended without a verdict. A review writes its end before
+// it releases its lock, so read reads the file both before and after it looks at the locks.
 func (h *history) read() error {
 	err := h.file.read()
 	over := map[string]bool{}

@@ -3,9 +3,10 @@ package main
 // What ccc reads of a transcript: the user's words, in the order in which Claude Code wrote them (from
 // 2.1.280 on its entries say whose words they hold), and a few facts of the agent.
 //
-// A prompt, with all that came after it, was taken back if a later entry of the user's, or the boundary of
-// a compaction, follows the same entry: by Esc before an answer, by /rewind, or by a summary from there on.
-// What waits in Claude Code's queue is no entry yet.
+// The user has taken back a prompt, with all that came after it, if a later entry of the user's, or the
+// boundary of a compaction, follows the same entry as the prompt. This happens if the user presses Esc
+// before an answer, calls /rewind, or has the conversation summarized from there on. What waits in Claude
+// Code's queue is no entry yet.
 
 import (
 	"bytes"
@@ -80,9 +81,10 @@ func (c *conversation) newest() (newest userRequest) {
 	return newest
 }
 
-// noteReviews notes in the requests what their reviews came to, and drops those that an end before the last
-// one has ended. An end is an approval of a stop, or by hand, with nothing left to wake the agent. It ends
-// what is older than its review. Any other approval only sets the request aside; a later refusal reopens it.
+// noteReviews notes in the requests what their reviews came to. An end is an approval of a stop, or by hand,
+// with nothing left to wake the agent. It ends the requests that are older than its review. Any other
+// approval only sets a request aside, and a later refusal reopens it. noteReviews drops the requests that
+// were already ended before the last end.
 func (c *conversation) noteReviews(past *history) {
 	first := 0 // the first request that the last end has ended
 	ended := 0 // the first that is open
@@ -142,9 +144,10 @@ func readConversation(path string) (c conversation, err error) {
 // transcriptEnd, in bytes, is enough to tell what the agent did last: all of 100 MB would take 0.6 s.
 const transcriptEnd = 4 << 20
 
-// hasActedSince reports whether, by the end of the transcript at path, the agent has said or done something
-// since that time, or may have: a call still runs, or the end does not tell. No transcript tells that only
-// for the zero time: the conversation has just begun.
+// hasActedSince reports whether the agent has said or done something since that time, or may have. It reads
+// the end of the transcript at path. The agent may have acted if a call still runs, if that end does not
+// tell, or if there is no transcript. But if the time is zero, a missing transcript means that the
+// conversation has just begun, and the agent has not acted.
 func hasActedSince(path string, since time.Time) bool {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -405,8 +408,9 @@ func (e transcriptEntry) answer() userRequest {
 // interruption begins what Claude Code writes in the place of the user who has pressed Esc.
 const interruption = "[Request interrupted by user"
 
-// agentsStopped matches what Claude Code submits once the user has stopped the agents in the background: of
-// one, and of several (2.1.280, 2.1.332), also those that it calls tasks or has only interrupted.
+// agentsStopped matches what Claude Code submits after the user has stopped agents in the background: one
+// form for one agent, one for several (2.1.280, 2.1.332). The form for several may call them tasks, and may
+// say that they were interrupted.
 var agentsStopped = lazyRegexp(`(?s)^(?:Background agent ".*" was stopped by the user\.$|` +
 	`[0-9]+ background (?:agent|task)s? (?:was|were) (?:stopped|interrupted) by the user\b)`)
 

@@ -145,8 +145,8 @@ func (l *launch) announce() {
 	fmt.Fprint(os.Stderr, l.config.englishOffer(l.dirs))
 }
 
-// tryHooks tries the hooks, unless a mark says that claude has run them, which counts once: it goes, and the
-// SessionStart hook of the session, to which triedVariable names it, puts it back.
+// tryHooks tries the hooks, unless a mark says that claude has run them. A mark counts once: tryHooks
+// removes it. The SessionStart hook of the session puts it back; triedVariable tells that hook its path.
 func (l *launch) tryHooks() error {
 	mark := l.markFile()
 	if l.untried == nil && os.Remove(mark) != nil {
@@ -164,8 +164,9 @@ func (l *launch) tryHooks() error {
 	return nil
 }
 
-// tryOnce lets claude run the hook and end. The error is that the hook did not run, a warning if that was
-// another program than here. The end of ctx ends claude and all that it has started; its cause is the error.
+// tryOnce lets claude run the hook and end. The error says that the hook did not run. It is a warning if
+// claude is another program in the directory of the trial than here. If ctx ends, claude ends with all that
+// it has started, and the cause of ctx is the error.
 func (l *launch) tryOnce(ctx context.Context) error {
 	dir := l.dirs.state.trialDir()
 	answer := l.dirs.state.trialFile("answer-" + l.env.get(launchVariable))
@@ -180,7 +181,7 @@ func (l *launch) tryOnce(ctx context.Context) error {
 	cmd := exec.Command(l.claude, l.trialCommand()...)
 	cmd.Dir = dir
 	cmd.Env = setEnv(l.env, trialVariable, answer, "PWD", dir,
-		// Behind a proxy that does not answer a login takes up to 60 s without it.
+		// If a proxy does not answer, a login takes up to 60 s unless this is set.
 		"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1", "DISABLE_AUTOUPDATER", "1")
 	output := &tail{limit: 4000}
 	complaints := &tail{limit: 4000}

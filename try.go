@@ -153,8 +153,8 @@ type tryPlan struct {
 	foreign string // a name at the top of the project that can't be changed, as it is of another group, or ""
 }
 
-// connect gives the command ccc's stdin, stdout and stderr: a terminal itself, all else through pipes, of
-// which printed gets the output.
+// connect gives the command ccc's stdin, stdout and stderr. The command gets a terminal itself, and anything
+// else through a pipe. printed also gets the output that goes through a pipe.
 func (plan *tryPlan) connect(printed io.Writer) error {
 	output := func(file *os.File) io.Writer {
 		if newScreen(file).terminal {
@@ -196,8 +196,9 @@ type tryCopy struct {
 	kill  func()       // ends every process of it, and may be called again
 }
 
-// run runs the command in a copy and returns its exit code. The end of ctx kills it, and so does the timeout,
-// once the copy is ready. run never waits for a hanging file system, or after the end for a reader of output.
+// run runs the command in a copy and returns its exit code. The end of ctx kills the command, and so does
+// the timeout, which starts when the copy is ready. run never waits for a file system that hangs. After the
+// end it does not wait for a reader of the output.
 func (plan *tryPlan) run(ctx context.Context, timeout time.Duration) (code int, err error) {
 	scratch, lock := newScratch()
 	defer sweepScratch()

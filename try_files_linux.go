@@ -86,8 +86,8 @@ func (b *copyBuilder) show(path string) error {
 	case "/run":
 		return b.cover(path, closedMount)
 	}
-	// A change of mode that changes nothing succeeds if the overlay over a directory above does the work.
-	// It fails below directories of other owners, which the kernel does not copy for an ordinary user.
+	// If the overlay over a directory above does the work, a change to the same mode succeeds. It fails
+	// below directories of other owners, which the kernel does not copy for an ordinary user.
 	info, err := os.Stat(copyRoot + path)
 	if err == nil && os.Chmod(copyRoot+path, info.Mode()) == nil {
 		return nil
@@ -95,9 +95,10 @@ func (b *copyBuilder) show(path string) error {
 	return b.cover(path, openMount)
 }
 
-// cover lays an overlay with these attributes over the directory at path, and binds what is mounted below it
-// in again, read-only. If mounts below keep a user namespace from that, each directory in it without a mount
-// gets one; files directly in it stay read-only, which is not enough for a project.
+// cover lays an overlay with these attributes over the directory at path. What is mounted below path it
+// binds in again, read-only. In a user namespace mounts below path can make that overlay impossible. Then
+// each directory in path that is no mount gets an overlay of its own. Files directly in path stay read-only,
+// which is not enough for a project.
 func (b *copyBuilder) cover(path string, attributes uintptr) error {
 	var below []string
 	for _, m := range b.mounts {

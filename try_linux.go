@@ -19,8 +19,8 @@ import (
 	"unsafe"
 )
 
-// ccc and process 1 of a copy share a socket, which is open as long as both live. On it process 1 writes
-// once readyMessage or why there is no copy. It ends when ccc is gone.
+// ccc and process 1 of a copy share a socket, which is open as long as both live. Process 1 writes to it
+// once: readyMessage, or why there is no copy. Process 1 ends when ccc is gone.
 const (
 	cccSocket    = 3 // its descriptor in process 1
 	hostSockets  = 4 // that of the host's /proc/net/unix
@@ -121,7 +121,8 @@ func capabilities(call uintptr, sets *capabilitySets) error {
 	return callError("capget, capset", errno)
 }
 
-// ownIDs maps to themselves the ids that a user namespace can have: root's are all in the map at path.
+// ownIDs maps each id that a user namespace can have to itself. For root these are all ids in the map at
+// path, for any other user it is id.
 func ownIDs(path string, id int) (ids []syscall.SysProcIDMap) {
 	if os.Getuid() != 0 {
 		return []syscall.SysProcIDMap{{ContainerID: id, HostID: id, Size: 1}}

@@ -1,7 +1,7 @@
 package main
 
-// From the reviewer's result line to the verdict, or to the error that there was no review. What is unclear
-// is no approval: each rule here was a wrong approval once.
+// This file reads the verdict in the reviewer's result line, or returns the error that there was no review.
+// What is unclear is no approval. Each rule here is there because of an approval that was wrong.
 
 import (
 	"bytes"
@@ -130,9 +130,9 @@ var (
 		"\\s*[:：=＝]+(?:\\s*[\"'`*“‘\\\\]*(true|false)\\b|[ \\t]*[\"'`*“‘\\\\]*(\\w+|\\S?))")
 )
 
-// findVerdict reads the verdict in a text. An approval comes last, and once: an object at the end, which only
-// the end of a fence may follow, and nothing before it states another decision. A refusal may be anywhere,
-// unless an approving object follows it. Without a verdict decided is "".
+// findVerdict reads the verdict in a text. An approval is a single object at the end of the text. Only the
+// end of a fence may follow it, and nothing before it may state another decision. A refusal may be anywhere,
+// unless an approving object follows it. If there is no verdict, decided is "".
 func findVerdict(text string) (decided verdict, feedback string) {
 	text = strings.TrimSpace(text)
 	body := strings.TrimSpace(strings.TrimSuffix(text, "```"))
@@ -195,9 +195,9 @@ func beforeVerdict(text string) string {
 	return text
 }
 
-// readDecision reads what object has under the first of keys that it has. decided is "" if that is neither
-// true nor false, or if it is true and object has another decision in it. decides is false if object has
-// none of keys.
+// readDecision reads the value of the first of keys that object has. decides is false if object has none of
+// them. decided is "" if the value is neither true nor false, or if it is true and object holds another
+// decision.
 func readDecision(object []byte, keys ...string) (decided verdict, feedback string, decides bool) {
 	var members map[string]json.RawMessage // for a struct Allow_Stop would be allow_stop
 	_ = json.Unmarshal(object, &members)
