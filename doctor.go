@@ -150,7 +150,7 @@ func (c *checkup) checkHooks() (string, error) {
 	case e.isChanged():
 		return warned(launch, "%s lacks something of ccc's, or calls another ccc than %s", path, self)
 	case theirs != "":
-		return warned("rename it, and /supervisor on, off and observe are ccc's",
+		return warned("if you rename it, /supervisor on, off and observe work",
 			"/supervisor is a command of your own and goes to the model: %s", theirs)
 	case noCommand != nil:
 		return warned(launch, "without %s Claude Code does not know /supervisor", d.commandFile())
@@ -171,7 +171,7 @@ func (c *checkup) checkTrial() (string, error) {
 		_ = os.Remove(string(l.dirs.state))
 	}
 	if errors.As(err, new(warning)) {
-		return warned(otherClaude(l.dirs.env), "they could not be: %w", err)
+		return warned(otherClaude(l.dirs.env), "they could not be tried: %w", err)
 	}
 	return "claude runs them", err
 }
@@ -205,10 +205,10 @@ func (c *checkup) checkGit() (string, error) {
 	}
 	if err != nil {
 		return warned("install 2.34 or newer:\nhttps://git-scm.com/downloads",
-			"a reviewer is not shown what has changed: %w", err)
+			"the reviewer does not see what has changed: %w", err)
 	}
 	if treeOf(c.launch.dirs.here).Repository == "" {
-		version += "; outside a repository, as here, a reviewer is not shown what has changed"
+		version += "; outside a repository, as here, the reviewer does not see what has changed"
 	}
 	return version, nil
 }
@@ -216,7 +216,7 @@ func (c *checkup) checkGit() (string, error) {
 // checkBudget tells if the budget of ccc.json does not hold here.
 func (c *checkup) checkBudget() (string, error) {
 	if c.launch.config.budgetFails(c.launch.dirs.env) {
-		return warned("", "supervisor.max_budget_usd does not hold: nobody tells what a review costs")
+		return warned("", "supervisor.max_budget_usd does not hold: Claude Code does not tell what a review costs")
 	}
 	return "", nil
 }
@@ -248,7 +248,7 @@ func (c *checkup) checkCopies() (string, error) {
 		return warned(f.hint, "%w; the reviewer runs no commands", f.err)
 	}
 	if foreign != "" {
-		const ifAlone = "if nobody else needs that group here (else work in a clone of your own):\n"
+		const ifAlone = "if nobody else needs that group here (if somebody does, work in a clone of your own):\n"
 		return warned(ifAlone+`chgrp -R "$(id -gn)" `+shellQuote(treeOf(d.here).Top), otherGroup, foreign)
 	}
 	passed := "the reviewer runs commands in a throwaway copy of your files, tested just now"

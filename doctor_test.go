@@ -40,10 +40,10 @@ func (box *sandbox) edit(name, old, new string) {
 // Doctor has a line for git, without which no reviewer is shown what has changed.
 func TestDoctorGit(t *testing.T) {
 	box := newDoctorBox(t)
-	const notShown = "warning  git: a reviewer is not shown what has changed: "
+	const notShown = "warning  git: the reviewer does not see what has changed: "
 	for script, want := range map[string]string{
 		"git init -q":   "ok       git: 2.",
-		":":             "; outside a repository, as here, a reviewer is not shown",
+		":":             "; outside a repository, as here, the reviewer does not see",
 		withoutGit:      notShown + "exec: \"git\": executable file not found in $PATH\n",
 		gitIs("2.33.8"): notShown + "it is older than 2.34: 2.33.8\n         install",
 	} {

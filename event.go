@@ -158,7 +158,7 @@ func answerTrial(path string, event *hookEvent) (decision any, err error) {
 	case eventStart:
 		return nil, os.WriteFile(path, []byte(event.SessionID), 0o600)
 	case eventPrompt:
-		return blocked("ccc tries the hooks, and no prompt is answered"), nil
+		return blocked("ccc is trying the hooks: no prompt is answered"), nil
 	}
 	return nil, nil
 }

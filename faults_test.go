@@ -105,7 +105,7 @@ func TestFaultManyLaunches(t *testing.T) {
 	}
 	for range launches {
 		// One that finds the hooks of another after its trial, with their own timeout, is refused.
-		if got := <-results; got.code != 0 && !strings.Contains(got.stderr, "ccc's part went out of ") {
+		if got := <-results; got.code != 0 && !strings.Contains(got.stderr, "removed ccc's part from ") {
 			t.Errorf("got %+v", got)
 		}
 	}

@@ -71,7 +71,7 @@ func (l *launch) parse(args []string) error {
 	if len(rest) > 0 && rest[0] == "--" {
 		rest = rest[1:]
 	} else if slices.Contains(untilDashes(rest), supervisorFlag) {
-		err := errors.New(supervisorFlag + " is ccc's, and has to stand before claude's arguments")
+		err := errors.New(supervisorFlag + " is a flag of ccc's: put it before claude's arguments")
 		return failure{code: 2, err: err}
 	}
 	l.args = rest
@@ -285,8 +285,8 @@ func (l *launch) doubled() error {
 	if lines == "" {
 		return nil
 	}
-	err := fmt.Errorf("not %s alone calls ccc, so each stop is reviewed twice at once:%s",
-		l.dirs.settingsFile(), lines)
+	const format = "%s is not the only settings file that calls ccc, so each stop is reviewed twice at once:%s"
+	err := fmt.Errorf(format, l.dirs.settingsFile(), lines)
 	return withHint(err, "leave it to one of them"+edit)
 }
 

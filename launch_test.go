@@ -102,7 +102,7 @@ func TestLaunchKeepsPrompt(t *testing.T) {
 // What a command line asks for, split into ccc's part and claude's. A word with white space in it, or that is
 // not ASCII, is a prompt.
 func TestLaunchParsed(t *testing.T) {
-	const late = "--supervisor is ccc's, and has to stand before claude's arguments"
+	const late = "--supervisor is a flag of ccc's: put it before claude's arguments"
 	const noSuch = `"%s" is no provider (glm, kimi) and no subcommand (%s); ` +
 		"a prompt needs quotes; to pass the word on to claude: ccc -- "
 	unknown := func(word string) string { return fmt.Sprintf(noSuch, word, strings.Join(subcommands, ", ")) }

@@ -60,7 +60,7 @@
 //
 //	state.go              the state directory: files, log, sweep
 //	timeline.go           the lines of a session's timeline, and its history, which is made of them
-//	session.go            what ccc remembers of a session, and whose it is, the user's or a helper's
+//	session.go            the state of a session, and which client a hook belongs to: launch, token, claim
 //
 // The copy:
 //
@@ -94,10 +94,10 @@
 // Hook:
 //
 //	supervision.go        ccc at work on a session: its mode, its limit, who waits, what is logged
-//	review.go             one review: begin, call, end; or why there was none
+//	review.go             one review: count, begin, call, end; or why there was none
 //	switch.go             what answers /supervisor
 //	review_by_hand.go     ccc review
-//	event.go              an event of Claude Code's, the conversation that it names, and how it is answered
+//	event.go              an event of Claude Code's, its conversation, and the decision that goes back
 //	due.go                whether an event is answered, and whether a stop is to be reviewed
 //	hook.go               one event in, one decision out
 //

@@ -585,7 +585,7 @@ func TestRealClientTwoEntries(t *testing.T) {
 				fmt.Sprintf(`{"hooks":{"Stop":[{"hooks":[{"type":"command","command":%q}]}]}}`, command))
 			got := box.prints("done", "hi")
 			expectIs(t, command+": reviews", len(api.requests("review"))-asked, i+1)
-			expectIs(t, command+": warnings", strings.Count(got.stderr, "/settings.json alone calls ccc"), i)
+			expectIs(t, command+": warnings", strings.Count(got.stderr, "is not the only settings file that"), i)
 		}
 	})
 }

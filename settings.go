@@ -252,7 +252,7 @@ func lacking(path string, why error) error {
 		reason = fmt.Errorf("%w (it is a mount of its own)", reason)
 	}
 	err := fmt.Errorf("%s lacks something of ccc's, and can't be replaced: %w", path, reason)
-	return withHint(err, "it needs the entries that the guide has under "+
+	return withHint(err, "add the entries that the guide lists under "+
 		"\"My settings.json is made by a program, or is read-only\":\nls -ld "+shellQuote(nearestThere(path)))
 }
 

@@ -189,8 +189,8 @@ func (s summary) counted() string {
 }
 
 // showTable writes the sessions as a table, each on one line: a long project is cut at its beginning, since
-// the end of a path tells more, and the request at the edge of the screen. The request has half of what they
-// share.
+// the end of a path tells more, and the request at the edge of the screen. The project has at most half of
+// what they share.
 func showTable(s *screen, sessions []summary) {
 	const result, project, request = 2, 4, 5 // columns of statusHeads
 	var heads []string

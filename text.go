@@ -78,7 +78,7 @@ var (
 		"Supervisor mode enabled\n[Supervisor Mode] 日志文件：%s\n  %s、%s\n",
 		"Supervisor mode enabled\n[Supervisor Mode] Log files: %s\n  %s, %s\n"}
 	announcedLog     = words{"实时查看：ccc log -f", "To watch: ccc log -f"}
-	announcedVerdict = words{"结束后看判定：ccc verdict", "afterwards: ccc verdict"}
+	announcedVerdict = words{"结束后看判定：ccc verdict", "Afterwards: ccc verdict"}
 	tryingHooks      = words{"正在等 claude 试运行 hook……", "waiting for claude, which tries the hooks..."}
 )
 
@@ -125,7 +125,7 @@ var (
 	introducedLog  = words{"\n实时查看：ccc log -f\n切换：/supervisor off（关闭）、on（打开）、observe（旁观）",
 		"\nTo watch: ccc log -f. To switch: /supervisor off, on, observe."}
 	introducedNoBudget = words{"\n预算不起作用：没有谁报出审查的花费",
-		"\nThe budget does not hold: nobody tells what a review costs."}
+		"\nThe budget does not hold: Claude Code does not tell what a review costs."}
 	introducedIdleCheck = words{"\n.claude/check 不可执行，所以不会运行：chmod +x .claude/check",
 		"\n.claude/check is not executable, so it does not run: chmod +x .claude/check"}
 	// cause, advice
@@ -170,10 +170,10 @@ var (
 	// one of these
 	limitQuestion = words{"%s，这个提问没有审查。", "%s: this question had no review."}
 	limitStop     = words{"%s，这次停下没有再审。\n你再发消息会重新计数。",
-		"%s: this stop had no review. Your next prompt gives new ones."}
+		"%s: this stop had no review. Your next prompt allows new reviews."}
 	feedbackStillOpen = words{"上次的反馈还没有解决：%s", "The last feedback is still open: %s"}
 	observedFeedback  = words{"反馈（Agent 没有收到，由你决定是否转告）：%s",
-		"The feedback, which the agent has not got; pass it on as you like: %s"}
+		"Feedback (the agent has not received it; pass it on if you like): %s"}
 	notRecorded = words{"没能完整记录下来：%s", "Not all of it could be recorded: %s"}
 	leftToUser  = words{"审查者给你的留言：%s", "The reviewer leaves this to you: %s"}
 	// /supervisor.
@@ -214,10 +214,10 @@ var (
 // Why there was no review, or no look at the files, in ccc's own words.
 var (
 	errSwitchedOff   = errText{"审查期间监督被关闭", "supervision was switched off during the review"}
-	errUserEnded     = errText{"审查没有做完就被结束了", "it was ended before its verdict"}
+	errUserEnded     = errText{"审查没有做完就被结束了", "the review was ended before its verdict"}
 	errOverBudget    = errText{"预算已用完", "its budget is used up"}
 	errNoResult      = errText{"审查者没有给出结果就结束了", "the reviewer ended without a result"}
-	errNoCount       = errText{"计数无法保存，只审查第一次停下", "without a count only the first stop is reviewed"}
+	errNoCount       = errText{"计数无法保存，只审查第一次停下", "the count can't be saved, so only the first stop is reviewed"}
 	errNoVerdict     = errText{"审查者没有给出判定", "the reviewer gave no verdict"}
 	tooManyUntracked = words{"未跟踪的文件超过 %s 个（.gitignore 里没有）",
 		"over %s untracked files (not in .gitignore)"}
@@ -405,7 +405,7 @@ var (
 	// After the review and its verdict comes one of the next five, the feedback, or the error.
 	nothingChanged = words{"之后没有改动", "nothing has changed since"}
 	changedSince   = words{"之后有改动：%s", "changed since: %s"}
-	notCompared    = words{"之后有没有改动无从得知：%s", "whether anything has changed since can't be told: %s"}
+	notCompared    = words{"之后有没有改动无从得知：%s", "ccc can't tell whether anything has changed since: %s"}
 	verdictAlone   = words{"%s，只看判定本身，到下一条消息为止", "%s, so the verdict alone counts, until the next prompt"}
 	approvedBut    = words{"通过了，但%s", "approved, but %s"}
 
@@ -420,12 +420,12 @@ var (
 			"counts as approved"}
 	reviewNotFound = words{"会话 %s 的记录里没有它最后一次审查", "the timeline of session %s lacks its last review"}
 	newUntracked   = words{"之后新增、改动或删除的文件，git 没有跟踪（不会被推送）：%s",
-		"New, changed or gone since, and not tracked by git (no push holds them): %s"}
+		"Untracked files that are new, changed or gone since (a push does not include them): %s"}
 	verdictAdvice = words{"怎么办：ccc review 审查现在的内容；git push --no-verify 跳过检查",
 		"What to do: ccc review judges what is here now; git push --no-verify skips this check"}
 	startAdvice = words{"怎么办：先在这里启动 Claude Code：ccc --supervisor",
 		"What to do: start Claude Code here first: ccc --supervisor"}
 	nobodyHere = words{"这里还没有审查过任何会话：%s", "No session has been reviewed here: %s"}
 	notSince   = words{"最新的消息之后还没有审查过。", "Nothing was reviewed since the newest request."}
-	lookedIn   = words{"状态目录（由 %s 指定）：%s", "State directory, by %s: %s"} // variable, directory
+	lookedIn   = words{"状态目录（由 %s 指定）：%s", "State directory (set by %s): %s"} // variable, directory
 )

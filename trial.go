@@ -92,7 +92,8 @@ func (l *launch) checkWritten() error {
 	path := l.dirs.settingsFile()
 	e, _, err := planSettings(l.dirs, l.config)
 	if err == nil && e.isChanged() {
-		const format = "as the hooks were tried, ccc's part went out of %s, so nothing would be reviewed"
+		const format = "while the hooks were tried, something removed ccc's part from %s, " +
+			"so nothing would be reviewed"
 		err = withHint(fmt.Errorf(format, path),
 			"a hook or a program of yours puts an older copy back; take it out:\n"+editHint(path))
 	}

@@ -177,7 +177,7 @@ func TestTrial(t *testing.T) {
 // own claude answers none.
 func TestTrialAnswered(t *testing.T) {
 	box := newHookBox(t)
-	const blocked = `{"decision":"block","reason":"ccc tries the hooks, and no prompt is answered"}` + "\n"
+	const blocked = `{"decision":"block","reason":"ccc is trying the hooks: no prompt is answered"}` + "\n"
 	box.vars = append(box.vars, "CCC_SUPERVISOR=1", "CCC_TRIAL="+box.home+"/answer")
 	expectEnd(t, "a stop", box.stop(""), 0, "", "")
 	expectEnd(t, "a prompt", box.submit("hi"), 0, blocked, "")
@@ -279,12 +279,13 @@ func TestTrialRan(t *testing.T) {
 	box.claudeIs(fmt.Sprintf(putBack, fakeClaude()))
 	box.write("old", 0o600, "{}\n")
 	got := box.supervise()
-	expectEnd(t, "a launch", got, 1, "", "ccc's part went out of "+box.home+"/.claude/settings.json, so")
+	expectEnd(t, "a launch", got, 1, "", "removed ccc's part from "+box.home+"/.claude/settings.json, so")
 	expectNotIn(t, "a launch", got.stderr, "enabled")
 	box.prepare()
 	doctor := box.run(60*time.Second, "", "ccc", "doctor")
 	expectIs(t, "doctor", doctor.code, 1)
-	expectIn(t, "doctor", doctor.stdout, "problem  hooks tried: as the hooks were tried, ccc's part")
+	const removed = "problem  hooks tried: while the hooks were tried, something removed ccc's part"
+	expectIn(t, "doctor", doctor.stdout, removed)
 	box.prepare()
 	box.write("old", 0o600, strings.Replace(box.settings(), "{\n", "{ \n", 1))
 	for _, marks := range []int{0, 1} {
@@ -327,7 +328,7 @@ func TestTrialShim(t *testing.T) {
 		expectIs(t, "the reviews", box.calls("reviewer"), 2)
 		expectIs(t, "it is remembered", len(box.answers()) > 0, said == "")
 		doctor := box.run(60*time.Second, "", "ccc", "doctor").stdout
-		isWarned := strings.Contains(doctor, "warning  hooks tried: they could not be: in\n")
+		isWarned := strings.Contains(doctor, "warning  hooks tried: they could not be tried: in\n")
 		expectIs(t, "doctor warns", isWarned, said != "")
 	}
 }
@@ -527,8 +528,8 @@ func TestTrialFixed(t *testing.T) {
 	box.link("../store", ".claude/commands")
 	before := box.tree()
 	const busy = "can't be replaced: device or resource busy (it is a mount of its own)\n"
-	const guide = `entries that the guide has under "My settings.json is made by a program, or is read-only":`
-	expectEnd(t, "a launch", within("ccc --supervisor -p hi"), 1, "", busy+"     it needs the "+guide)
+	const guide = `entries that the guide lists under "My settings.json is made by a program, or is read-only":`
+	expectEnd(t, "a launch", within("ccc --supervisor -p hi"), 1, "", busy+"     add the "+guide)
 	doctor := within("ccc doctor")
 	expectIs(t, "doctor's exit code", doctor.code, 1)
 	lacks := "problem  hooks: " + settings + " lacks something of ccc's, and "

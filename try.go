@@ -25,7 +25,7 @@ import (
 const (
 	tryTimeout  = 5 * time.Minute // of a command without --timeout
 	tryPatience = time.Second     // what a copy may take to be ready, beyond the command's timeout
-	// A probe takes some 30 ms, but a file system may not answer.
+	// A probe takes some 50 ms, but a file system may not answer.
 	tryProbeTimeout = 10 * time.Second
 )
 
