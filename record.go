@@ -140,7 +140,7 @@ func (o *treeReader) holds(b *openBegin, approved string) (isHere, isAll bool) {
 	if isFound && len(left) == 0 {
 		return true, true
 	}
-	isOld := o.oldIn(b.begin, approved)
+	isOld := o.oldIn(begin{Time: b.Time}, approved) // also as in the begin's own commit, if its tree was dirty
 	maps.DeleteFunc(left, func(path, _ string) bool {
 		isEdited := changed[path] != "" && !isOld(path)
 		isFound = isFound || isEdited
@@ -316,11 +316,11 @@ func (p place) approve(s sessionFiles, r review) error {
 			if r.open[was.id()] || isOwn && isLater {
 				o.begin = seen
 			}
-			isJudged := isOwn || !isLater
-			if o.begin == seen && (isJudged || !o.Seen.Time.After(seen.Time)) { // the look lacks nothing of it
-				o.Seen = begin{}
+			if o.begin != seen || o.Seen.Time.After(seen.Time) { // a stop has left more than the look has
+				continue
 			}
-			if o.begin == seen && isJudged {
+			o.Seen = begin{}
+			if isOwn || !isLater {
 				o.Mark = ""
 			}
 		}
