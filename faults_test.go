@@ -243,7 +243,7 @@ func TestFaultInput(t *testing.T) {
 			if raceEnabled && test.name == "too_large" {
 				t.Skip("64 MiB take ten seconds there")
 			}
-			got := box.run(60*time.Second, test.stdin, "ccc", "supervisor-hook")
+			got := box.run(3*time.Minute, test.stdin, "ccc", "supervisor-hook")
 			if got.code != 0 || got.stdout != test.stdout ||
 				(test.stdout == "") != strings.Contains(got.stderr, "reading the hook event") {
 				t.Errorf("exit %d, %q, %.300q", got.code, got.stdout, got.stderr)
