@@ -141,7 +141,7 @@ func (box *sandbox) open(command ...string) *terminal {
 // prints runs a supervised session with -p, and wants answer on stdout.
 func (box *sandbox) prints(answer, prompt string, args ...string) commandResult {
 	box.t.Helper()
-	got := box.run(5*time.Minute, "", append([]string{"ccc", "--supervisor", "-p", prompt}, args...)...)
+	got := box.run(2*patience, "", append([]string{"ccc", "--supervisor", "-p", prompt}, args...)...)
 	if got.code != 0 || got.timedOut || strings.TrimSpace(got.stdout) != answer {
 		box.t.Errorf("got %+v, want %q", got, answer)
 	}

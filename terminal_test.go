@@ -38,6 +38,9 @@ func (box *sandbox) terminal(argv ...string) *terminal {
 // close kills the tmux server. A claude that outlives its terminal is ended, and that is logged: it is Claude
 // Code's own fault (seen once in some hundred runs), while anything of ccc's that is left fails the test.
 func (tty *terminal) close() {
+	if tty.box.t.Failed() {
+		tty.box.t.Logf("the screen:\n%s", strings.TrimSpace(tty.screen()))
+	}
 	panes := strings.Fields(tty.tmux("list-panes", "-a", "-F", "#{pane_pid}").stdout)
 	tty.tmux("kill-server")
 	claude := filepath.Join(filepath.Dir(tty.box.program()), "claude")
