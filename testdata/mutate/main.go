@@ -1,22 +1,23 @@
-// Command mutate makes small changes to the package in the current directory, one at a time, and looks whether a
-// test fails with each. Those with which none does are printed, each with its diff: a promise that no test holds, or
-// a change that changes nothing (equivalent.txt lists those), or code that nobody needs.
+// Command mutate makes small changes to the package in the current directory, one at a time, and looks
+// whether a test fails with each. Those with which none does are printed, each with its diff: a promise that
+// no test holds, or a change that changes nothing (equivalent.txt lists those), or code that nobody needs.
 //
 //	go run ./testdata/mutate -files 'reviewer*.go,review.go'
 //	go run ./testdata/mutate -n 20000 -files 'try*.go' -sample 30 -seed x -only '^TestTry'
 //
 // The second one is a sample: 30 of those files' mutants, which the seed chooses, and only these tests.
 //
-// A mutant has a condition that is always false or true, or without one operand, a comparison or a sum that is another
-// one, a value, a literal or a constant that is another one, a statement, a loop, an assignment, an element of a list
-// or a map left out, two neighbouring statements or arguments exchanged, the argument alone of a call that has one, or
-// another function of the same signature called. What does not compile is left out.
+// A mutant has a condition that is always false or true, or without one operand, a comparison or a sum that
+// is another one, a value, a literal or a constant that is another one, a statement, a loop, an assignment,
+// an element of a list or a map left out, two neighbouring statements or arguments exchanged, the argument
+// alone of a call that has one, or another function of the same signature called. What does not compile is
+// left out.
 //
-// All mutants are in one test binary, each behind a condition, and a number in that binary says which one it is. So
-// there is one build, and the map of which test meets which mutant is exact, processes that tests start included.
-// A mutant is run with those tests only, the fastest and most specific ones first. Each run has a sandbox, which takes
-// root on Linux. Results are kept: a run that is broken off goes on where it was, and after a change of the tests
-// only survivors are run again.
+// All mutants are in one test binary, each behind a condition, and a number in that binary says which one it
+// is. So there is one build, and the map of which test meets which mutant is exact, processes that tests
+// start included. A mutant is run with those tests only, the fastest and most specific ones first. Each run
+// has a sandbox, which takes root on Linux. Results are kept: a run that is broken off goes on where it was,
+// and after a change of the tests only survivors are run again.
 package main
 
 import (
@@ -53,7 +54,8 @@ var equivalentList string
 // never are files without mutants: texts, and what other systems build.
 var never = []string{"text.go", "text_review.go"}
 
-// What is met only inside a copy of ccc try can't be traced: these files' mutants are run with these tests as well.
+// What is met only inside a copy of ccc try can't be traced: these files' mutants are run with these tests as
+// well.
 var (
 	insideCopy = regexp.MustCompile(`^try.*\.go$`)
 	copyTests  = regexp.MustCompile(`^Test(Try|Scratch)`)
@@ -324,7 +326,8 @@ func (s *session) trace(binary string) error {
 	return os.WriteFile(path, text, 0o644)
 }
 
-// given takes the tests that -tests asks for as what meets each mutant: new tests are looked at without a trace.
+// given takes the tests that -tests asks for as what meets each mutant: new tests are looked at without a
+// trace.
 func (s *session) given(binary string) error {
 	list := exec.Command(binary, "-test.list", *with)
 	list.Dir = s.dir
@@ -379,8 +382,8 @@ func sum(texts map[string][]byte) string {
 	return fmt.Sprintf("%x", h.Sum(nil))[:16]
 }
 
-// parallel calls do with each number below n, in as many goroutines as there are workers, until one fails or the run
-// is interrupted.
+// parallel calls do with each number below n, in as many goroutines as there are workers, until one fails or
+// the run is interrupted.
 func (s *session) parallel(n int, do func(w *worker, i int) error) error {
 	numbers := make(chan int)
 	failed := make(chan error, len(s.hands))
@@ -414,8 +417,8 @@ func (s *session) parallel(n int, do func(w *worker, i int) error) error {
 // quick is how many seconds a test takes that is run with every mutant that it meets.
 const quick = 0.15
 
-// testsOf returns the tests to run with a mutant. Those come first that have killed others of its function or file,
-// that meet much of its file and little else, and that are quick.
+// testsOf returns the tests to run with a mutant. Those come first that have killed others of its function or
+// file, that meet much of its file and little else, and that are quick.
 func (s *session) testsOf(m *mutant) (chosen []string) {
 	var tests []string
 	s.mu.Lock()

@@ -603,8 +603,8 @@ func (f *finder) arguments(n *ast.CallExpr) {
 	}
 }
 
-// callee adds a call of the next function, by name, that the file calls and that has the same signature: with a
-// receiver the next method of its type.
+// callee adds a call of the next function, by name, that the file calls and that has the same signature: with
+// a receiver the next method of its type.
 func (f *finder) callee(n *ast.CallExpr) {
 	called := f.function(n)
 	if called == nil {
@@ -684,8 +684,8 @@ func (f *finder) elements(n *ast.CompositeLit) {
 	}
 }
 
-// order adds the list with each two neighbours changed that both call something, of which the second needs nothing
-// that the first declares.
+// order adds the list with each two neighbours changed that both call something, of which the second needs
+// nothing that the first declares.
 func (f *finder) order(list []ast.Stmt) {
 	for i := range len(list) - 1 {
 		a, b := list[i], list[i+1]
@@ -744,8 +744,8 @@ func (f *finder) declares(a, b ast.Stmt) (does bool) {
 	return does
 }
 
-// pick returns at most n mutants, none of them without a place in the order that seed gives: of each function the
-// first ones come first, and a function that can be changed in four times as many ways has twice as many.
+// pick returns at most n mutants, none of them without a place in the order that seed gives: of each function
+// the first ones come first, and a function that can be changed in four times as many ways has twice as many.
 func pick(all []*mutant, n int, seed string) []*mutant {
 	hash := func(text string) uint64 {
 		h := fnv.New64a()
@@ -814,7 +814,8 @@ type group struct {
 	edits    map[int]string // by the mutant's id
 }
 
-// A rendering is a source that holds many mutants, each behind a condition, and where in it each group stands.
+// A rendering is a source that holds many mutants, each behind a condition, and where in it each group
+// stands.
 type rendering struct {
 	out   bytes.Buffer
 	spans []span
@@ -900,7 +901,8 @@ func renderFile(file *source, picked []*mutant) *rendering {
 	return r
 }
 
-// renderAll returns all files with the mutants in them. It marks the mutants as bad with which they do not compile.
+// renderAll returns all files with the mutants in them. It marks the mutants as bad with which they do not
+// compile.
 func (p *program) renderAll(picked []*mutant) (map[string][]byte, error) {
 	for {
 		set := token.NewFileSet()

@@ -57,9 +57,9 @@ func (w *worker) become(id int) error {
 	return os.WriteFile(w.binary, text, 0o755)
 }
 
-// A mutant can be one that kills or removes the wrong things. So each run has processes of its own, which end with
-// it, and a file system in which nothing can be written but a directory of its own, at the places for scratch, and
-// /srv and /run, which are empty: tests of ccc try want a place that is none for scratch.
+// A mutant can be one that kills or removes the wrong things. So each run has processes of its own, which end
+// with it, and a file system in which nothing can be written but a directory of its own, at the places for
+// scratch, and /srv and /run, which are empty: tests of ccc try want a place that is none for scratch.
 const sandboxScript = `
 scratch=$1; shift
 mount --make-rprivate / && mount --bind "$scratch" /var/tmp || exit 99

@@ -2,13 +2,14 @@ package main
 
 const switchFile = "mutant_switch.go"
 
-// marker stands once in the test binary. Behind it is the number of the mutant that the binary is, in digits: so
-// each process that a test starts is the same mutant, whatever its environment, user or root directory.
+// marker stands once in the test binary. Behind it is the number of the mutant that the binary is, in digits:
+// so each process that a test starts is the same mutant, whatever its environment, user or root directory.
 const marker = "@@MUTANT" + "-NUMBER@@"
 
 const markerDigits = 8
 
-// tracing is the number with which a binary is no mutant, but appends to traceFile the number of each that it meets.
+// tracing is the number with which a binary is no mutant, but appends to traceFile the number of each that it
+// meets.
 const tracing = 99999999
 
 // traceFile is in the sandbox of a run. It can't be written from a copy that ccc try makes.
