@@ -77,11 +77,10 @@
 //	queue.go              what /supervisor asks for, also while it waits in Claude Code's queue
 //	record.go             the record of a working tree: where a change begins, and what becomes of it
 //
-// Reviewer:
+// Prompt and verdict:
 //
-//	verdict_words.go      the verdict in the reviewer's last words
 //	prompt.go             what the reviewer is asked: its instructions, and the request for one review
-//	reviewer.go           the reviewer's process: its flags, one call, its stream, the agent's prompt cache
+//	verdict_words.go      the verdict in the reviewer's last words
 //
 // Views:
 //
@@ -91,12 +90,17 @@
 //	verdict.go            ccc verdict
 //	log.go                ccc log
 //
-// Hook:
+// Review:
 //
 //	supervision.go        ccc at work on a session: its mode, its limit, who waits, what is logged
-//	review.go             one review: count, begin, call, end; or why there was none
-//	switch.go             what answers /supervisor
+//	reviewer_call.go      the reviewer's call: provider, model, settings, copies, request, flags
+//	reviewer.go           the reviewer's process, run to its end, and its stream
+//	review.go             one review: count, begin, change, check, reviewer, end; or why there was none
 //	review_by_hand.go     ccc review
+//
+// Hook:
+//
+//	switch.go             what answers /supervisor
 //	event.go              an event of Claude Code's, its conversation, and the decision that goes back
 //	due.go                whether an event is answered, and whether a stop is to be reviewed
 //	hook.go               one event in, one decision out

@@ -122,6 +122,31 @@ func callInWords(call, top string) string {
 	return doing(call)
 }
 
+// isCommand reports whether a call runs a command.
+func isCommand(call string) bool { return strings.HasPrefix(call, "Bash(") }
+
+// tryCall matches the beginning of a call of ccc try, up to the command that it runs.
+var tryCall = lazyRegexp(
+	`^Bash\(((cd|timeout) \S+ +(&& +)?)*(\S*/ccc[^/\s]*|'[^']*/ccc[^/']*') +try +(--timeout \S+ +)?`)
+
+// doing returns a call, or the command that the call runs, without ccc try.
+func doing(call string) string {
+	command, isCommand := strings.CutPrefix(call, "Bash(")
+	if !isCommand {
+		return call
+	}
+	tried := tryCall().ReplaceAllString(call, "")
+	if tried == call {
+		return strings.TrimSuffix(command, ")")
+	}
+	tried = strings.TrimSuffix(tried, ")")
+	if script, isQuoted := strings.CutPrefix(tried, "'"); isQuoted {
+		script, rest, _ := strings.Cut(script, "'")
+		return script + rest
+	}
+	return tried
+}
+
 // pathFrom is a path as people read it: without top, the directory that they are in, or with ~ for HOME.
 func pathFrom(top, path string) string {
 	if rest, isBelow := strings.CutPrefix(path, top+"/"); isBelow && top != "" {

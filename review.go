@@ -9,10 +9,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
-	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -22,18 +19,6 @@ import (
 func newReview(occasion string) review {
 	id := strconv.FormatInt(time.Now().UnixNano(), 36)
 	return review{ID: id, Event: occasion, Begun: now()}
-}
-
-// describe notes in r what it is of, and where.
-func (s *supervision) describe(r *review, of subject) {
-	r.Seen.tree = s.place.tree
-	r.Request = cutMiddle(of.newest().String(), 4000)
-	r.Awaited = of.awaited()
-	r.Waiting = r.Awaited != ""
-	r.LastMessage = cutMiddle(of.lastMessage, 2000)
-	if on := r.occasion(); on.isQuestion {
-		r.Question = on.quote(of.question)
-	}
 }
 
 // judge reviews a stop or a question, if neither ccc.json nor the limit keeps it from that.
@@ -61,6 +46,18 @@ func (s *supervision) judge(ctx context.Context, r review, of subject, isAgain b
 	}
 	r.Feedback = s.cutFeedback(r.Feedback)
 	return r
+}
+
+// describe notes in r what it is of, and where.
+func (s *supervision) describe(r *review, of subject) {
+	r.Seen.tree = s.place.tree
+	r.Request = cutMiddle(of.newest().String(), 4000)
+	r.Awaited = of.awaited()
+	r.Waiting = r.Awaited != ""
+	r.LastMessage = cutMiddle(of.lastMessage, 2000)
+	if on := r.occasion(); on.isQuestion {
+		r.Question = on.quote(of.question)
+	}
 }
 
 // count counts the review, and sets its number and its limit. An observed review has neither, but the budget
@@ -110,6 +107,32 @@ func (s *supervision) conduct(ctx context.Context, r review, of subject) review 
 	return s.end(r, err)
 }
 
+// begin records that the review has begun, and whose it is.
+func (s *supervision) begin(ctx context.Context, r *review) {
+	if at, ok := ctx.Deadline(); ok {
+		r.Deadline = at.UTC().Truncate(time.Millisecond)
+	}
+	var err error
+	s.release, err = s.session.hold(r.ID)
+	s.warn("locking the review's file", err)
+	r.isRecorded = true
+	s.append(entry{Review: r})
+	s.warnLost("noting the last review", s.place.noteLast(s.session.id, *r))
+}
+
+// takeChange finds what has changed, unless of already has it, and returns what was seen.
+func (s *supervision) takeChange(ctx context.Context, on *occasion, of *subject) changeFacts {
+	if of.change == nil {
+		change := s.place.takeChange(ctx, s.session, s.transcript, on)
+		of.change = &change
+	}
+	c := of.change
+	if c.Unseen != "" {
+		s.log("no look at the working tree", "error", c.Unseen)
+	}
+	return changeFacts{Seen: c.look, Change: c.listedPaths(), from: c.from, open: c.open}
+}
+
 // ask runs the project's check on the subject. Unless the check sends the agent back, ask then asks the
 // reviewer. What they answer goes into r.
 func (s *supervision) ask(ctx context.Context, r *review, of subject) error {
@@ -139,32 +162,6 @@ func (s *supervision) ask(ctx context.Context, r *review, of subject) error {
 	return err
 }
 
-// begin records that the review has begun, and whose it is.
-func (s *supervision) begin(ctx context.Context, r *review) {
-	if at, ok := ctx.Deadline(); ok {
-		r.Deadline = at.UTC().Truncate(time.Millisecond)
-	}
-	var err error
-	s.release, err = s.session.hold(r.ID)
-	s.warn("locking the review's file", err)
-	r.isRecorded = true
-	s.append(entry{Review: r})
-	s.warnLost("noting the last review", s.place.noteLast(s.session.id, *r))
-}
-
-// takeChange finds what has changed, unless of already has it, and returns what was seen.
-func (s *supervision) takeChange(ctx context.Context, on *occasion, of *subject) changeFacts {
-	if of.change == nil {
-		change := s.place.takeChange(ctx, s.session, s.transcript, on)
-		of.change = &change
-	}
-	c := of.change
-	if c.Unseen != "" {
-		s.log("no look at the working tree", "error", c.Unseen)
-	}
-	return changeFacts{Seen: c.look, Change: c.listedPaths(), from: c.from, open: c.open}
-}
-
 // isSentBackByCheck runs the project's own check, if there is one, in the review of a stop or by hand. If
 // the check fails, that is the verdict. If it failed the time before, too, the reviewer is asked all the
 // same.
@@ -191,122 +188,55 @@ func (s *supervision) isSentBackByCheck(ctx context.Context, r *review, of *subj
 	return false
 }
 
-// call returns the call of the reviewer, and with it who is asked. An error means that no reviewer can be
-// asked.
-func (s *supervision) call(ctx context.Context, r review, of subject) (*reviewerCall, reviewerFacts, error) {
-	c, who, err := s.chooseReviewer(r.occasion(), of)
-	if err != nil {
-		return nil, who, err
+// noteStep prints and records one step of the reviewer: a call, a refusal, an error, or words. It prints
+// words whole and records them cut. It does not print an error.
+func (s *supervision) noteStep(r review, did step) {
+	did.Review = r.ID
+	if tool, about, ok := strings.Cut(did.Tool, "("); ok {
+		columns := 80 + displayWidth(tryCall().FindString(did.Tool)) // the command of ccc try counts
+		did.Tool = tool + "(" + clip(strings.TrimSuffix(about, ")"), columns) + ")"
 	}
-	c.givenFile = s.session.runningFile(r.ID) + "-settings"
-	offer, err := s.offerCopies(ctx, c, r.ID)
-	if err != nil {
-		return nil, who, err
+	text := did.inWords(r.Seen.Top)
+	switch did.Kind {
+	case stepWords:
+		s.print(printable(text))
+	case stepCall, stepRefused:
+		s.print("  " + printable(text))
 	}
-	who.NoCopy = offer.noCopy
-	who.Rule = offer.rule
-	who.Way = "own"
-	of.noteReviews(s.past)
-	request := reviewRequest{of: of, copies: offer, place: s.place, refusal: s.past.last.refusal,
-		iteration: max(r.Iteration, 1), limit: max(r.Limit, 1), // if it counts for no limit, 1/1
-		seconds: int(time.Until(r.Deadline).Round(time.Second).Seconds())}
-	c.input = request.requestText(c.shares)
-	if c.shares { // no flag may change the system prompt then
-		who.Way = "cache"
-		c.input = c.prompt + "\n\n" + say(verdictForm) + "\n\n" + c.input
-	}
-	return c, who, nil
+	did.Words = cutMiddle(did.Words, 2000)
+	s.append(entry{Step: &did})
 }
 
-// chooseReviewer returns the call with all that is known without a copy and a request: the instructions, the
-// program, its settings, its environment, and the model.
-func (s *supervision) chooseReviewer(on *occasion, of subject) (
-	c *reviewerCall, who reviewerFacts, err error,
-) {
-	source, prompt, err := supervisorPrompt(s.place.project, s.dirs.ccc)
-	if err != nil {
-		return nil, who, err
+// takeWords turns an answer without a verdict into a refusal, and the words of the answer into its feedback.
+// If the words say nothing, or hold an approval, which an agent takes as an order, the default feedback
+// replaces them. For a question takeWords returns an error instead: there was no review. It does the same
+// for a stop after too many such answers in a row.
+func (s *supervision) takeWords(r *review) error {
+	on := r.occasion()
+	said := r.Feedback
+	before := s.past.last.withoutVerdict
+	isBounded := s.dirs.inSession() && !on.isByHand // by hand somebody reads each
+	withheld := saysNothing(said) || !on.isByHand && holdsApproval(said)
+	most := 2 // so many in a row send the agent back
+	if withheld {
+		most = 1 // it would not get the words of another
 	}
-	who.PromptSource = source
-	if olderThan(of.version, oldestClaude) {
-		const update = "claude update / " + installClaude
-		return nil, who, errors.New(say(clientTooOld, of.version, oldestClaude, update))
+	switch {
+	case on.isQuestion && saysNothing(said):
+		return errNoVerdict
+	case on.isQuestion:
+		return errors.New(say(noVerdict, cutMiddle(said, 500)))
+	case isBounded && before >= most:
+		r.Cause = causeForm
+		return errors.New(say(noVerdictAgain, before+1))
 	}
-	claude, err := reviewersClaude(s.dirs.env)
-	if err != nil {
-		return nil, who, err
+	r.Verdict = verdictBlock
+	r.NoVerdict = true
+	r.Withheld = withheld
+	if withheld {
+		r.Feedback = ""
 	}
-	who.Provider = cmp.Or(s.config.Supervisor.Provider, s.dirs.env.get(providerVariable))
-	if who.Provider == noProvider {
-		who.Provider = ""
-	}
-	env, err := reviewersEnv(s.dirs, s.config, s.launched())
-	if err != nil {
-		return nil, who, err
-	}
-	_, ofSession := s.reviewersProvider()
-	given, err := givenSettings(s.dirs.env.get(settingsVariable), !ofSession)
-	if err != nil {
-		return nil, who, err
-	}
-	c = &reviewerCall{claude: claude, session: s.session.id, dir: s.place.root, addDirs: s.readable(of.dirs),
-		prompt: prompt, env: env, given: given, config: s.config.Supervisor,
-		output: io.Discard, warn: s.warnReview}
-	if !on.isByHand && c.config.MaxBudgetUSD > 0 {
-		c.config.MaxBudgetUSD = s.past.budgetLeft(c.config.MaxBudgetUSD)
-	}
-	if ofSession { // another does not know its model, and a fork may have another (2.1.280, 2.1.332)
-		c.config.Model = cmp.Or(c.config.Model, of.model)
-		c.betas = strings.Fields(s.dirs.env.get(betasVariable))
-	}
-	isCached := s.launched() && ofSession
-	c.shares = sharesCache(s.config.Supervisor.Model, of.conversation, s.past, isCached, s.dirs.env)
-	who.Model = cmp.Or(c.config.Model, lookupEnv(env, "ANTHROPIC_MODEL"))
-	if !ofSession || of.model != "" && who.Model != of.model {
-		who.Judge = strings.TrimSpace(who.Provider + " " + who.Model)
-	}
-	return c, who, nil
-}
-
-// offerCopies tries whether copies can be made. If they can, the reviewer may run commands in them, for the
-// review with that id. The error says why nobody waits for the review any more.
-func (s *supervision) offerCopies(ctx context.Context, c *reviewerCall, id string) (
-	offer copyOffer, err error,
-) {
-	offer.homeIsReadOnly, offer.foreign, err = tryProbe(ctx, c.dir, c.env)
-	if ended := context.Cause(ctx); ended != nil { // which is no reason why there is no copy, or no look
-		return offer, ended
-	}
-	if s.place.Repository != "" {
-		objects := lookupEnv(c.env, alternatesVariable) + ":" + alternate(s.place.objects())
-		c.env = setEnv(c.env, alternatesVariable, strings.Trim(objects, ":"))
-	}
-	if err == nil {
-		c.env = setEnv(c.env, tryVariable, filepath.Join(string(s.session.dir), s.session.id, id))
-		offer.tryCommand = shellQuote(s.dirs.self) + " " + trySubcommand
-	} else {
-		offer = copyOffer{noCopy: strings.TrimPrefix(oneLine(failureOf(err).err.Error()), noCopyMade)}
-		s.log("no copy to run commands in", "error", offer.noCopy)
-	}
-	offer.rule = s.bashRule()
-	if offer.rule == "" {
-		c.tryCommand = offer.tryCommand
-	}
-	return offer, nil
-}
-
-// readable returns the directories that the reviewer may read beside its own: those of the launch, those that
-// the user has added, and the project.
-func (s *supervision) readable(added []string) (dirs []string) {
-	launched := strings.Split(s.dirs.env.get(addDirsVariable), "\n")
-	for _, dir := range slices.Concat(launched, added, []string{s.place.project}) {
-		info, err := os.Stat(dir)
-		isOther := dir != s.place.root && !slices.Contains(dirs, dir)
-		if err == nil && info.IsDir() && filepath.IsAbs(dir) && isOther {
-			dirs = append(dirs, dir)
-		}
-	}
-	return dirs
+	return nil
 }
 
 // end ends a review that has begun, or that could not begin. If there is an error, no review took place: the
@@ -355,25 +285,6 @@ func (s *supervision) endAtLimit(r review) review {
 	}
 	s.print(say(on.skipped, r.usedUp()))
 	return s.record(r)
-}
-
-// feedbackLimit is in characters. Claude Code gives the agent a reason whole, and twice, so length costs.
-const feedbackLimit = 8000
-
-// cutFeedback shortens feedback to feedbackLimit and names the file that has all of it. If that can't be
-// written, the feedback stays whole.
-func (s *supervision) cutFeedback(feedback string) string {
-	runes := []rune(feedback)
-	if len(runes) <= feedbackLimit {
-		return feedback
-	}
-	err := os.WriteFile(s.session.feedbackFile(), []byte(feedback), 0o600)
-	if err != nil {
-		s.warn("keeping the whole feedback", err)
-		return feedback
-	}
-	note := "\n" + say(feedbackCut, s.session.feedbackFile())
-	return string(runes[:feedbackLimit-len([]rune(note))]) + note
 }
 
 // countEnd resets the count after an approved stop. If something is still to come, it will wake the agent
@@ -432,65 +343,21 @@ func (s *supervision) recordEnd(r review) {
 	s.log("review ended", pairs...)
 }
 
-// noteStep prints and records one step of the reviewer: a call, a refusal, an error, or words. It prints
-// words whole and records them cut. It does not print an error.
-func (s *supervision) noteStep(r review, did step) {
-	did.Review = r.ID
-	if tool, about, ok := strings.Cut(did.Tool, "("); ok {
-		columns := 80 + displayWidth(tryCall().FindString(did.Tool)) // the command of ccc try counts
-		did.Tool = tool + "(" + clip(strings.TrimSuffix(about, ")"), columns) + ")"
-	}
-	text := did.inWords(r.Seen.Top)
-	switch did.Kind {
-	case stepWords:
-		s.print(printable(text))
-	case stepCall, stepRefused:
-		s.print("  " + printable(text))
-	}
-	did.Words = cutMiddle(did.Words, 2000)
-	s.append(entry{Step: &did})
-}
+// feedbackLimit is in characters. Claude Code gives the agent a reason whole, and twice, so length costs.
+const feedbackLimit = 8000
 
-// takeWords turns an answer without a verdict into a refusal, and the words of the answer into its feedback.
-// If the words say nothing, or hold an approval, which an agent takes as an order, the default feedback
-// replaces them. For a question takeWords returns an error instead: there was no review. It does the same
-// for a stop after too many such answers in a row.
-func (s *supervision) takeWords(r *review) error {
-	on := r.occasion()
-	said := r.Feedback
-	before := s.past.last.withoutVerdict
-	isBounded := s.dirs.inSession() && !on.isByHand // by hand somebody reads each
-	withheld := saysNothing(said) || !on.isByHand && holdsApproval(said)
-	most := 2 // so many in a row send the agent back
-	if withheld {
-		most = 1 // it would not get the words of another
+// cutFeedback shortens feedback to feedbackLimit and names the file that has all of it. If that can't be
+// written, the feedback stays whole.
+func (s *supervision) cutFeedback(feedback string) string {
+	runes := []rune(feedback)
+	if len(runes) <= feedbackLimit {
+		return feedback
 	}
-	switch {
-	case on.isQuestion && saysNothing(said):
-		return errNoVerdict
-	case on.isQuestion:
-		return errors.New(say(noVerdict, cutMiddle(said, 500)))
-	case isBounded && before >= most:
-		r.Cause = causeForm
-		return errors.New(say(noVerdictAgain, before+1))
+	err := os.WriteFile(s.session.feedbackFile(), []byte(feedback), 0o600)
+	if err != nil {
+		s.warn("keeping the whole feedback", err)
+		return feedback
 	}
-	r.Verdict = verdictBlock
-	r.NoVerdict = true
-	r.Withheld = withheld
-	if withheld {
-		r.Feedback = ""
-	}
-	return nil
-}
-
-// bashRule says which rule of the user's keeps the reviewer from running anything, "" for none.
-func (s *supervision) bashRule() string {
-	d := s.dirs
-	d.here = s.place.root
-	given := []string{argumentSource, d.env.get(settingsVariable)}
-	rule, file := readSources(d, given).bashRule()
-	if rule == "" {
-		return ""
-	}
-	return say(keptFromRunning, rule, file)
+	note := "\n" + say(feedbackCut, s.session.feedbackFile())
+	return string(runes[:feedbackLimit-len([]rune(note))]) + note
 }

@@ -1,9 +1,8 @@
 package main
 
-// The reviewer's process is a claude that forks the session. None of its tools edits a file, and no hook runs
-// in it. Its stream is read line by line: calls, refusals and words as they come, the result at the end. A
-// line that can't be read ends no review. An error of the call means that no review took place. Whether the
-// agent's prompt cache can be used is not predicted; the first review that tries it shows.
+// The reviewer's process is a claude that forks the session. Its stream is read line by line: calls, refusals
+// and words as they come, the result at the end. A line that can't be read ends no review. An error of the
+// call means that no review took place.
 
 import (
 	"bytes"
@@ -14,34 +13,13 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"maps"
 	"math"
 	"os"
 	"os/exec"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 )
-
-// A reviewerCall is one call of the reviewer.
-type reviewerCall struct {
-	claude     string // the path of its program
-	env        []string
-	session    string         // the session to fork
-	dir        string         // where the reviewer runs: the working tree
-	addDirs    []string       // what else it may read
-	shares     bool           // the agent's prompt cache: its instructions are in input then
-	prompt     string         // its instructions
-	tryCommand string         // what runs a command in a copy, "" if nothing does
-	betas      []string       // the session's, if the reviewer asks the same API
-	given      map[string]any // what the session's --settings has for the reviewer, nil for none
-	givenFile  string         // the path of a file for the settings with that: everybody can read arguments
-	config     supervisorConfig
-	input      string      // what it is asked
-	output     io.Writer   // takes each valid line of the stream, unchanged
-	warn       func(error) // takes what goes wrong without ending the review
-}
 
 // resultGrace is how long the reviewer may take to end by itself after its verdict. It takes about 0.1 s.
 const resultGrace = 500 * time.Millisecond
@@ -102,141 +80,6 @@ func causeOf(err error, dir string) cause {
 		return causeGone
 	}
 	return ""
-}
-
-// askedTools have side effects. An ask rule refuses them, since nobody answers in a review, but keeps them
-// in the list of tools: a changed list would miss the prompt cache.
-var askedTools = []string{"CronCreate", "CronDelete", "EnterWorktree", "ExitWorktree", "Monitor",
-	"ScheduleWakeup", "SendMessage", "Workflow"}
-
-// reviewerSettings returns the settings of the reviewer's claude. No hook runs in it, ours included. None of
-// its tools edits a file, whatever mode and rules there are: Edit, Write and NotebookEdit all heed Edit
-// rules. Two slashes begin an absolute path. It is //**/* since //** makes each sandboxed command fail
-// (2.1.329, 2.1.332). A rule by path leaves the list of tools as it is.
-//
-// The user may have switched on Claude Code's own sandbox. No copy can be made inside it, so command, unless
-// it is "", runs outside. All other commands run inside. Being inside permits none of them, and none of them
-// writes to the closed directories, whatever the user's rules allow (2.1.280, 2.1.332).
-//
-// given is what the session's own --settings has.
-func reviewerSettings(given map[string]any, command string, closed []string, withMCP bool) string {
-	asked := askedTools
-	denied := []string{"Edit(//**/*)"}
-	if !withMCP {
-		asked = append(slices.Clone(asked), "mcp__*")
-	}
-	for _, dir := range closed {
-		denied = append(denied, "Edit(/"+dir+"/**)")
-	}
-	sandbox := map[string]any{"autoAllowBashIfSandboxed": false, "allowUnsandboxedCommands": false}
-	if command != "" {
-		sandbox["excludedCommands"] = []string{command + ":*"}
-	}
-	return string(encodeJSON(merged(given, map[string]any{
-		"disableAllHooks": true,
-		"permissions": map[string]any{"deny": denied, "ask": asked,
-			"disableBypassPermissionsMode": "disable"}, // a wrapper of claude may add it (2.1.280, 2.1.332)
-		"sandbox": sandbox,
-	})))
-}
-
-// merged joins two JSON values: members of objects, items of lists. Of all else the second counts.
-func merged(first, second any) any {
-	switch second := second.(type) {
-	case map[string]any:
-		object, _ := first.(map[string]any)
-		object = maps.Clone(object)
-		if object == nil {
-			return second
-		}
-		for key, value := range second {
-			object[key] = merged(object[key], value)
-		}
-		return object
-	case []string:
-		list, _ := first.([]any)
-		list = slices.Clone(list)
-		for _, item := range second {
-			list = append(list, item)
-		}
-		return list
-	}
-	return second
-}
-
-// givenSettings reads what a session's --settings, a path or JSON, has for its reviewer. A reviewer with a
-// provider of its own gets nothing that names an API, a key or a model.
-func givenSettings(value string, hasOwnProvider bool) (given map[string]any, err error) {
-	if value == "" {
-		return nil, nil
-	}
-	text := []byte(value)
-	if !isInline(value) {
-		text, err = readUserFile(value)
-	}
-	if err == nil {
-		err = json.Unmarshal(text, &given)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", argumentSource, err)
-	}
-	if hasOwnProvider {
-		for _, key := range []string{helperKey, "env", "model"} {
-			delete(given, key)
-		}
-	}
-	return given, nil
-}
-
-// flags returns the reviewer's flags, each with its values: with the agent's prompt cache always the same.
-func (c *reviewerCall) flags() (flags [][]string) {
-	allowed := c.config.AllowedTools
-	isMCP := func(tool string) bool { return strings.HasPrefix(tool, "mcp__") }
-	withMCP := slices.ContainsFunc(allowed, isMCP)
-	if c.tryCommand != "" {
-		allowed = append(slices.Clone(allowed), "Bash("+c.tryCommand+":*)")
-	}
-	closed := append([]string{c.dir}, c.addDirs...) // the sandbox would let it write there
-	prompted := !c.shares
-	budget := c.config.MaxBudgetUSD
-	add := func(isWanted bool, flag string, values ...string) {
-		if isWanted {
-			flags = append(flags, append([]string{flag}, values...))
-		}
-	}
-	flags = [][]string{{"--print"}, {"--fork-session"}, {"--resume", c.session}, {"--verbose"},
-		{"--output-format", "stream-json"}}
-	add(prompted, "--json-schema", verdictSchema())
-	add(prompted, "--system-prompt", c.prompt)
-	// A resumed session keeps its recorded system prompt, silently, unless this is off (2.1.280, 2.1.332).
-	add(prompted, "--system-prompt-snapshot", "off")
-	flags = append(flags, []string{"--no-session-persistence"},
-		[]string{argumentSource, reviewerSettings(c.given, c.tryCommand, closed, withMCP)},
-		[]string{"--permission-mode", reviewersPermissions})
-	// Without it each review starts the user's MCP servers, whose tools a rule of the user's may let write.
-	add(!withMCP, "--strict-mcp-config")
-	add(c.config.Model != "", "--model", c.config.Model)
-	add(len(c.betas) > 0, "--betas", c.betas...)
-	add(len(c.addDirs) > 0, "--add-dir", c.addDirs...)
-	add(len(allowed) > 0, "--allowedTools", allowed...)
-	add(budget > 0, "--max-budget-usd", strconv.FormatFloat(budget, 'f', -1, 64))
-	return flags
-}
-
-// reviewersPermissions is the reviewer's permission mode, which refuses what no rule allows. ownPermissions
-// is Claude Code's own mode. It refuses the same, since nobody can be asked. 2.1.280 takes its own mode if
-// scrubVariable is set.
-const reviewersPermissions, ownPermissions = "dontAsk", "default"
-
-// asked is the call as it is kept: a comment with the source of the instructions and with the flags, in
-// which the source takes the place of the text; after that the request as the reviewer gets it.
-func (c *reviewerCall) asked(source string) string {
-	flags := slices.Concat(c.flags()...)
-	if at := slices.Index(flags, c.prompt); at >= 0 {
-		flags[at] = source
-	}
-	quoted := redact(strings.Join(mapped(flags, shellQuote), " "))
-	return fmt.Sprintf("<!-- %s\nclaude %s\n-->\n%s", source, quoted, c.input)
 }
 
 // noReason matches what is written to stderr of a model that is not known: a notice (2.1.280, 2.1.332), a
@@ -459,42 +302,4 @@ func describeTool(name string, input json.RawMessage) string {
 		return name
 	}
 	return name + "(" + text + ")"
-}
-
-// isCommand reports whether a call runs a command.
-func isCommand(call string) bool { return strings.HasPrefix(call, "Bash(") }
-
-// tryCall matches the beginning of a call of ccc try, up to the command that it runs.
-var tryCall = lazyRegexp(
-	`^Bash\(((cd|timeout) \S+ +(&& +)?)*(\S*/ccc[^/\s]*|'[^']*/ccc[^/']*') +try +(--timeout \S+ +)?`)
-
-// doing returns a call, or the command that the call runs, without ccc try.
-func doing(call string) string {
-	command, isCommand := strings.CutPrefix(call, "Bash(")
-	if !isCommand {
-		return call
-	}
-	tried := tryCall().ReplaceAllString(call, "")
-	if tried == call {
-		return strings.TrimSuffix(command, ")")
-	}
-	tried = strings.TrimSuffix(tried, ")")
-	if script, isQuoted := strings.CutPrefix(tried, "'"); isQuoted {
-		script, rest, _ := strings.Cut(script, "'")
-		return script + rest
-	}
-	return tried
-}
-
-// cacheLeast is the size of the agent's last request, in tokens, from which on its prompt cache pays.
-const cacheLeast = 40_000
-
-// sharesCache reports whether the reviewer is asked with the agent's prompt cache. It is if ccc launched
-// the session and the reviewer has its provider, a key pays (cacheEnv), the conversation is long enough,
-// model is the agent's or "", and no earlier review of the session missed the cache or gave no verdict.
-func sharesCache(model string, talk conversation, past *history, launched bool, env environ) bool {
-	hasAgentsModel := model == "" || model == talk.model
-	hasFailed := func(r review) bool { return r.CacheMissed || r.NoVerdict }
-	return launched && env.get(cacheVariable) != "" && talk.context >= cacheLeast && hasAgentsModel &&
-		!slices.ContainsFunc(past.Reviews, hasFailed)
 }
