@@ -69,17 +69,17 @@ func (h *hook) answer() any {
 	return nil
 }
 
-// stop takes a stop or a question to its decision: due (due.go), then judge (review.go), which counts,
-// begins, calls and ends the review, then decide (event.go).
+// stop takes a stop or a question to its decision: due (due.go), then judge, which is the whole review
+// (review.go), then decide (event.go).
 func (h *hook) stop(on *occasion) any {
-	r := newReview(on.name) // requests from here on are not judged
+	begun := now() // requests from here on are not judged
 	ctx, cancel := h.untilEnded(h.patience())
 	defer cancel()
 	of, told, isDue := h.due(ctx, on)
 	if !isDue {
 		return told
 	}
-	return h.judge(ctx, r, of, h.event.StopHookActive).decide(h.dirs.inSession())
+	return h.judge(ctx, on, begun, of, h.event.StopHookActive).decide(h.dirs.inSession())
 }
 
 // probePatience bounds the probe of a copy, for which the session waits: some 50 ms. A variable, for tests.

@@ -21,8 +21,13 @@ func newReview(occasion string) review {
 	return review{ID: id, Event: occasion, Begun: now()}
 }
 
-// judge reviews a stop or a question, if neither ccc.json nor the limit keeps it from that.
-func (s *supervision) judge(ctx context.Context, r review, of subject, isAgain bool) review {
+// judge reviews a stop or a question, if neither ccc.json nor the limit keeps it from that. Requests from
+// begun on are not judged.
+func (s *supervision) judge(
+	ctx context.Context, on *occasion, begun time.Time, of subject, isAgain bool,
+) review {
+	r := newReview(on.name)
+	r.Begun = begun
 	r.Observed = s.mode() == modeObserve
 	s.describe(&r, of)
 	isUsedUp := false
