@@ -136,7 +136,7 @@ func (o *treeReader) leaveOut(why words, path string) { o.leftOut[why] = append(
 
 // A judgedChange is what a review judges.
 type judgedChange struct {
-	look                       // now; Unseen is why the change is not known
+	seen    look               // the working tree now; Unseen is why the change is not known
 	from    begin              // where it begins
 	open    map[string]bool    // by the id of an open change: all of that is in it
 	base    string             // the tree or commit that is compared with
@@ -154,14 +154,14 @@ type judgedChange struct {
 // compare fills in what differs from the tree where the change begins. If the objects of that tree are gone,
 // compare takes the commit of the begin instead. If that fails, too, it takes an empty tree.
 func (c *judgedChange) compare(o *treeReader) (err error) {
-	for _, base := range []string{c.from.Tree, c.from.Commit, emptyTrees[len(c.Tree)]} {
+	for _, base := range []string{c.from.Tree, c.from.Commit, emptyTrees[len(c.seen.Tree)]} {
 		if base == "" {
 			continue
 		}
 		c.base = base
 		c.isOlder = base != c.from.Tree
 		if c.paths, err = o.changedPaths(base, c.from); err == nil {
-			c.shown, c.rest, err = o.diff(base, c.Tree, c.paths)
+			c.shown, c.rest, err = o.diff(base, c.seen.Tree, c.paths)
 		}
 		if err == nil {
 			break
@@ -295,18 +295,18 @@ func (c judgedChange) listedPaths() (names []string) {
 
 // isEmpty reports whether it is known that nothing has changed.
 func (c judgedChange) isEmpty() bool {
-	return c.Repository != "" && c.Unseen == "" && len(c.paths)+len(c.leftOut) == 0
+	return c.seen.Repository != "" && c.seen.Unseen == "" && len(c.paths)+len(c.leftOut) == 0
 }
 
 // changeText is the change in words, "" if there is none to tell of.
 func (c judgedChange) changeText() string {
 	switch {
-	case c.Repository == "" && len(c.below) > 0:
+	case c.seen.Repository == "" && len(c.below) > 0:
 		return say(changesBelow, pathNames(c.below))
-	case c.Repository == "":
+	case c.seen.Repository == "":
 		return ""
-	case c.Unseen != "":
-		return say(changesUnknown, c.Unseen)
+	case c.seen.Unseen != "":
+		return say(changesUnknown, c.seen.Unseen)
 	}
 	parts := []string{say(changesBegin)}
 	if c.isOlder {
@@ -347,7 +347,7 @@ func (c judgedChange) changeText() string {
 		}
 	}
 	if c.shown != "" {
-		command := say(changesDiff, c.base[:12], c.Tree[:12], c.Top)
+		command := say(changesDiff, c.base[:12], c.seen.Tree[:12], c.seen.Top)
 		parts = append(parts, command+"\n"+fenced("diff", c.shown))
 	}
 	if c.rest != "" {

@@ -227,7 +227,7 @@ func TestLookPartialClone(t *testing.T) {
 	check(t, p.beginAtPrompt(session, ""))
 	change := func() string {
 		c := p.takeChange(t.Context(), session, "", occasionNamed(eventStop))
-		return fmt.Sprint(strings.Join(c.listedPaths(), ", "), c.Unseen, " may be older: ", c.isOlder)
+		return fmt.Sprint(strings.Join(c.listedPaths(), ", "), c.seen.Unseen, " may be older: ", c.isOlder)
 	}
 	for _, where := range []string{"there", "gone"} {
 		box.gitIn(dir, "echo "+where+" >>a; echo n >n")

@@ -107,8 +107,8 @@ func (h *hook) due(ctx context.Context, on *occasion) (of subject, told any, isD
 	}
 	h.log("stop not reviewed", "review", reviewWork)
 	h.append(entry{Unreviewed: reviewWork})
-	if of.change.Repository != "" && of.change.Unseen == "" {
-		h.warnLost("ending the change", h.place.endUnchanged(h.session, of.change.begin))
+	if seen := of.change.seen; seen.Repository != "" && seen.Unseen == "" {
+		h.warnLost("ending the change", h.place.endUnchanged(h.session, seen.begin))
 	}
 	if h.lost != nil {
 		told = systemMessage(say(notRecorded, h.lost))
@@ -147,14 +147,14 @@ func (h *hook) hasWorked(ctx context.Context, of *subject) bool {
 	last := h.past.last.stop
 	since := last.Begun
 	switch {
-	case h.config.Supervisor.Review != reviewWork, of.incomplete, h.past.firstPrompted.IsZero():
+	case h.config.Supervisor.Review != reviewWork, of.talk.incomplete, h.past.firstPrompted.IsZero():
 		return true
 	case last.ID == "":
 		since = h.past.firstPrompted.Add(-promptTimeout)
 	case last.Verdict != verdictAllow:
 		return true
 	}
-	if of.called.After(since) {
+	if of.talk.called.After(since) {
 		return true
 	}
 	h.takeChange(ctx, occasionNamed(eventStop), of)
@@ -170,10 +170,10 @@ func (h *hook) subject(on *occasion) subject {
 		of.question = encodeJSON(e.ToolInput)
 	}
 	var err error
-	of.conversation, err = e.conversation(h.past.newestPrompt)
+	of.talk, err = e.conversation(h.past.newestPrompt)
 	h.warn("reading the transcript", err)
 	if theirCommand(h.dirs) == "" {
-		h.queue.follow(e.TranscriptPath, of.conversation)
+		h.queue.follow(e.TranscriptPath, of.talk)
 	}
 	return of
 }

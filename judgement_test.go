@@ -194,13 +194,13 @@ func (c judgementCase) request(words judgeWords, dir string, change judgedChange
 	}
 	request := reviewRequest{
 		of: subject{
-			conversation: conversation{requests: prompts(c.Prompts...)},
-			section:      section,
-			question:     c.Question,
-			inPlanMode:   c.Plan,
-			tasks:        c.BackgroundTasks,
-			crons:        c.Crons,
-			change:       &change,
+			talk:       conversation{requests: prompts(c.Prompts...)},
+			section:    section,
+			question:   c.Question,
+			inPlanMode: c.Plan,
+			tasks:      c.BackgroundTasks,
+			crons:      c.Crons,
+			change:     &change,
 		},
 		copies:    copyOffer{noCopy: noNamespaces},
 		place:     place{cwd: dir},
@@ -209,9 +209,9 @@ func (c judgementCase) request(words judgeWords, dir string, change judgedChange
 		limit:     10,
 		seconds:   540,
 	}
-	request.of.wordsOnly = c.isOfWords(change) // its transcript has no calls
+	request.of.talk.wordsOnly = c.isOfWords(change) // its transcript has no calls
 	for number, name := range c.Remarks {
-		request.of.requests[number-1].fate = judgementRemark(name)
+		request.of.talk.requests[number-1].fate = judgementRemark(name)
 	}
 	if c.Copy {
 		request.copies.tryCommand = tryCommand()

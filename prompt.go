@@ -50,7 +50,7 @@ func verdictSchema() string {
 
 // A subject is what is judged, as a hook's event or the user has it.
 type subject struct {
-	conversation
+	talk        conversation
 	section     words           // which kind it is, of the occasion
 	question    json.RawMessage // its JSON, the input of the tool; nil for a stop
 	inPlanMode  bool
@@ -88,7 +88,7 @@ func (s subject) awaited() string {
 
 // isWordsOnly reports whether the agent has only talked, and no file differs: nothing has to be run.
 func (s subject) isWordsOnly() bool {
-	return s.wordsOnly && !s.incomplete && s.question == nil && s.change.isEmpty()
+	return s.talk.wordsOnly && !s.talk.incomplete && s.question == nil && s.change.isEmpty()
 }
 
 // A reviewRequest is what the reviewer gets to know.
@@ -188,21 +188,21 @@ func (r reviewRequest) requestText(guideAbove bool) string {
 
 // requestParts are the user's requests, each with its number, after what there is to know of them.
 func (r reviewRequest) requestParts() []string {
-	if len(r.of.requests) == 0 {
+	if len(r.of.talk.requests) == 0 {
 		return nil
 	}
 	parts := []string{say(sectionRequests)}
-	if len(r.of.requests) > 1 || r.of.requests[0].fate != "" {
+	if len(r.of.talk.requests) > 1 || r.of.talk.requests[0].fate != "" {
 		parts = append(parts, say(requestsJudged))
 	}
 	letGo := 0 // how many of these come
-	for _, request := range r.of.requests {
+	for _, request := range r.of.talk.requests {
 		if request.letGo {
 			letGo++
 		}
 	}
-	for i, request := range r.of.requests {
-		keep := min(userPromptKeep, max(userPromptKeepLeast, userPromptsKeep/len(r.of.requests)))
+	for i, request := range r.of.talk.requests {
+		keep := min(userPromptKeep, max(userPromptKeepLeast, userPromptsKeep/len(r.of.talk.requests)))
 		if request.letGo {
 			if letGo > letGoWhole {
 				keep = userPromptKeepLeast

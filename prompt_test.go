@@ -212,7 +212,7 @@ func TestPromptsAlike(t *testing.T) {
 // requestOf is a request of a stop with these words of the user's.
 func requestOf(words ...string) reviewRequest {
 	of := subject{section: sectionStop, change: &judgedChange{}}
-	of.requests = prompts(words...)
+	of.talk.requests = prompts(words...)
 	return reviewRequest{of: of}
 }
 
@@ -256,7 +256,7 @@ func TestRequestText(t *testing.T) {
 	// Of what was let go the newest ten are whole: a server that runs all day lets each request go.
 	r := requestOf(slices.Repeat([]string{long(1000)}, 13)...)
 	for i := range 12 {
-		r.of.requests[i].fate, r.of.requests[i].letGo = "LET GO", true
+		r.of.talk.requests[i].fate, r.of.talk.requests[i].letGo = "LET GO", true
 	}
 	text := r.requestText(false)
 	expectCounts(t, "twelve let go", text, map[string]int{"LET GO " + long(1000) + "\n": 10})
@@ -287,14 +287,18 @@ func TestRequestParts(t *testing.T) {
 		{func(*reviewRequest) {},
 			[]string{say(opening, say(bySystemPrompt)), running, requests, judged, both, event, place, round},
 			[]string{say(opening, say(byGuideAbove)), noCopy, compare, asks, say(homeReadOnly), say(sectionPlan)}},
-		{func(r *reviewRequest) { r.of.wordsOnly, r.of.change.Repository, r.of.change.base = true, "r", "BASE" },
+		{func(r *reviewRequest) {
+			r.of.talk.wordsOnly, r.of.change.seen.Repository, r.of.change.base = true, "r", "BASE"
+		},
 			[]string{say(sectionWordsOnly), say(sectionChanges, say(changesBegin)+"\n\n"+say(changesNone))},
 			[]string{running, compare}},
-		{func(r *reviewRequest) { r.of.wordsOnly, r.of.change.Repository, r.of.incomplete = true, "r", true },
+		{func(r *reviewRequest) {
+			r.of.talk.wordsOnly, r.of.change.seen.Repository, r.of.talk.incomplete = true, "r", true
+		},
 			[]string{running}, []string{say(sectionWordsOnly)}},
-		{func(r *reviewRequest) { r.of.requests[0].stopped = true },
+		{func(r *reviewRequest) { r.of.talk.requests[0].stopped = true },
 			[]string{judged + "\n\n[1] " + say(remarkInterrupted) + " fix it\n\n[2] add tests\n"}, nil},
-		{func(r *reviewRequest) { r.of.requests = nil }, []string{event}, []string{requests, judged}},
+		{func(r *reviewRequest) { r.of.talk.requests = nil }, []string{event}, []string{requests, judged}},
 		{func(r *reviewRequest) { r.of.change.base = "BASE" }, []string{running + "\n" + compare + "\n"}, nil},
 		{func(r *reviewRequest) { r.copies.tryCommand, r.of.change.base = "", "BASE" },
 			[]string{noCopy}, []string{running, compare}},

@@ -207,7 +207,7 @@ func (p place) ownBegin(state sessionState, transcript string, first time.Time) 
 // change that is older. In a review by hand the change also has what the user did since the last approval.
 func (p place) takeChange(ctx context.Context, s sessionFiles, transcript string, on *occasion) judgedChange {
 	c := judgedChange{byHand: on.isByHand}
-	c.tree = p.tree
+	c.seen.tree = p.tree
 	if p.Repository == "" {
 		below, _ := fs.Glob(os.DirFS(p.Top), "*/.git")
 		c.below = mapped(below, filepath.Dir)
@@ -219,7 +219,7 @@ func (p place) takeChange(ctx context.Context, s sessionFiles, transcript string
 	begins := []begin{p.ownBegin(state, transcript, time.Time{})}
 	o := p.look()
 	defer o.end()
-	c.look = o.seen
+	c.seen = o.seen
 	c.open = map[string]bool{}
 	r, err := p.record()
 	own := append(slices.Clone(state.MovedFrom), s.id)
@@ -237,14 +237,14 @@ func (p place) takeChange(ctx context.Context, s sessionFiles, transcript string
 		begins = append(begins, r.Approved.begin)
 	}
 	c.from = slices.MinFunc(begins, func(a, b begin) int { return a.Time.Compare(b.Time) })
-	if err == nil && c.Unseen == "" {
+	if err == nil && c.seen.Unseen == "" {
 		err = errors.Join(o.nameUnread(), c.compare(o))
 	}
 	c.leftOut = o.leftOut
 	c.check = o.editedCheck(c.from, o.seen.begin)
 	if err != nil { // nobody has seen what could not be compared
-		c.Tree = ""
-		c.Unseen = oneLine(err.Error())
+		c.seen.Tree = ""
+		c.seen.Unseen = oneLine(err.Error())
 	}
 	return c
 }
@@ -272,7 +272,7 @@ func (p place) settle(s sessionFiles, r review, transcript string) error {
 	}
 	if r.Seen.Tree == "" && r.Seen.Unseen == "" { // as at the limit
 		c := p.takeChange(p.ctx, s, transcript, on)
-		r.Seen = c.look
+		r.Seen = c.seen
 		r.open = c.open
 	}
 	next := &openBegin{begin: r.from, Session: s.id, Transcript: transcript}

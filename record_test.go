@@ -48,7 +48,7 @@ func TestLookObjects(t *testing.T) {
 	box.gitIn(box.work, "git gc -q --prune=now")
 	change := func() string {
 		c := p.takeChange(t.Context(), session, "", occasionNamed(eventStop))
-		return fmt.Sprint(len(c.paths), " ", c.isOlder, c.Unseen)
+		return fmt.Sprint(len(c.paths), " ", c.isOlder, c.seen.Unseen)
 	}
 	expectIs(t, "the change after git gc", change(), "0 false")
 	check(t, os.RemoveAll(p.objects()))

@@ -56,7 +56,7 @@ func (s *supervision) judge(
 // describe notes in r what it is of, and where.
 func (s *supervision) describe(r *review, of subject) {
 	r.Seen.tree = s.place.tree
-	r.Request = cutMiddle(of.newest().String(), 4000)
+	r.Request = cutMiddle(of.talk.newest().String(), 4000)
 	r.Awaited = of.awaited()
 	r.Waiting = r.Awaited != ""
 	r.LastMessage = cutMiddle(of.lastMessage, 2000)
@@ -132,10 +132,10 @@ func (s *supervision) takeChange(ctx context.Context, on *occasion, of *subject)
 		of.change = &change
 	}
 	c := of.change
-	if c.Unseen != "" {
-		s.log("no look at the working tree", "error", c.Unseen)
+	if c.seen.Unseen != "" {
+		s.log("no look at the working tree", "error", c.seen.Unseen)
 	}
-	return changeFacts{Seen: c.look, Change: c.listedPaths(), from: c.from, open: c.open}
+	return changeFacts{Seen: c.seen, Change: c.listedPaths(), from: c.from, open: c.open}
 }
 
 // ask runs the project's check on the subject. Unless the check sends the agent back, ask then asks the

@@ -30,9 +30,9 @@ func reviewNow(c *invocation, d dirs) error {
 	if s.config.Supervisor.Provider, err = s.providerByHand(c.flags["--provider"], talk.model); err != nil {
 		return err
 	}
-	of := subject{conversation: talk, lastMessage: talk.lastWords, section: r.occasion().section}
+	of := subject{talk: talk, lastMessage: talk.lastWords, section: r.occasion().section}
 	of.isWorking = talk.lastWords == "" || talk.lastCall != "" // it has not answered yet
-	what := clip(oneLine(of.newest().words), 100)
+	what := clip(oneLine(of.talk.newest().words), 100)
 	short := shortID(stored.id)
 	tree := printable(pathFrom("", s.place.root))
 	s.print(say(reviewingByHand, short, clock(stored.written), tree, what, short))

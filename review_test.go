@@ -187,7 +187,7 @@ func TestHookPlanned(t *testing.T) {
 		h.caller.launched = now()
 		h.state.Provider = test.known
 		h.dirs.env = setEnv(h.dirs.env, providerVariable, test.given)
-		of.version, of.model, of.dirs = "2.1.330", test.id, []string{at("typed"), at("added")}
+		of.talk.version, of.talk.model, of.talk.dirs = "2.1.330", test.id, []string{at("typed"), at("added")}
 		h.begin(ctx, &r)
 		r.changeFacts = h.takeChange(ctx, r.occasion(), &of)
 		call, who, err := h.call(ctx, r, of)
@@ -211,7 +211,7 @@ func TestHookPlanned(t *testing.T) {
 		expectIs(t, name+"the API", lookupEnv(call.env, "ANTHROPIC_BASE_URL"), url)
 	}
 	h, of, r := testHook(t, eventStop), subject{}, newReview(eventStop)
-	of.version = "2.1.279"
+	of.talk.version = "2.1.279"
 	_, _, err := h.call(ctx, r, of)
 	expectError(t, "the call", err, say(clientTooOld, "2.1.279", "2.1.280", "claude update / "+installClaude))
 }

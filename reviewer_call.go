@@ -54,7 +54,7 @@ func (s *supervision) call(ctx context.Context, r review, of subject) (*reviewer
 	who.NoCopy = offer.noCopy
 	who.Rule = offer.rule
 	who.Way = "own"
-	of.noteReviews(s.past)
+	of.talk.noteReviews(s.past)
 	request := reviewRequest{of: of, copies: offer, place: s.place, refusal: s.past.last.refusal,
 		iteration: max(r.Iteration, 1), limit: max(r.Limit, 1), // if it counts for no limit, 1/1
 		seconds: int(time.Until(r.Deadline).Round(time.Second).Seconds())}
@@ -76,9 +76,9 @@ func (s *supervision) chooseReviewer(on *occasion, of subject) (
 		return nil, who, err
 	}
 	who.PromptSource = source
-	if olderThan(of.version, oldestClaude) {
+	if olderThan(of.talk.version, oldestClaude) {
 		const update = "claude update / " + installClaude
-		return nil, who, errors.New(say(clientTooOld, of.version, oldestClaude, update))
+		return nil, who, errors.New(say(clientTooOld, of.talk.version, oldestClaude, update))
 	}
 	claude, err := reviewersClaude(s.dirs.env)
 	if err != nil {
@@ -97,20 +97,20 @@ func (s *supervision) chooseReviewer(on *occasion, of subject) (
 	if err != nil {
 		return nil, who, err
 	}
-	c = &reviewerCall{claude: claude, session: s.session.id, dir: s.place.root, addDirs: s.readable(of.dirs),
-		prompt: prompt, env: env, given: given, config: s.config.Supervisor,
-		output: io.Discard, warn: s.warnReview}
+	c = &reviewerCall{claude: claude, session: s.session.id, dir: s.place.root,
+		addDirs: s.readable(of.talk.dirs), prompt: prompt, env: env, given: given,
+		config: s.config.Supervisor, output: io.Discard, warn: s.warnReview}
 	if !on.isByHand && c.config.MaxBudgetUSD > 0 {
 		c.config.MaxBudgetUSD = s.past.budgetLeft(c.config.MaxBudgetUSD)
 	}
 	if ofSession { // another does not know its model, and a fork may have another (2.1.280, 2.1.332)
-		c.config.Model = cmp.Or(c.config.Model, of.model)
+		c.config.Model = cmp.Or(c.config.Model, of.talk.model)
 		c.betas = strings.Fields(s.dirs.env.get(betasVariable))
 	}
 	isCached := s.launched() && ofSession
-	c.shares = sharesCache(s.config.Supervisor.Model, of.conversation, s.past, isCached, s.dirs.env)
+	c.shares = sharesCache(s.config.Supervisor.Model, of.talk, s.past, isCached, s.dirs.env)
 	who.Model = cmp.Or(c.config.Model, lookupEnv(env, "ANTHROPIC_MODEL"))
-	if !ofSession || of.model != "" && who.Model != of.model {
+	if !ofSession || of.talk.model != "" && who.Model != of.talk.model {
 		who.Judge = strings.TrimSpace(who.Provider + " " + who.Model)
 	}
 	return c, who, nil

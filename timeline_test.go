@@ -76,7 +76,7 @@ func TestTimelineGrows(t *testing.T) {
 	of, sizes := subject{}, []int64{0}
 	for range 50 {
 		words := strings.Repeat("x", 1000)
-		of.requests = append(of.requests, userRequest{words: words})
+		of.talk.requests = append(of.talk.requests, userRequest{words: words})
 		h.append(entry{Prompt: &prompt{Text: words}})
 		stderrOf(t, func() { h.conduct(t.Context(), newReview(eventStop), of) })
 		info, err := os.Stat(h.session.timelineFile())
