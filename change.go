@@ -37,8 +37,8 @@ type treeReader struct {
 
 // look takes a look at the working tree. It removes what killed looks have left with the objects.
 func (p place) look() *treeReader {
-	o := &treeReader{gitRunner: gitIn(p.ctx, p.tree, p.env), leftOut: map[words][]string{}}
-	o.seen = look{tree: p.tree, begin: begin{Branch: p.branch(), Time: now()}}
+	o := &treeReader{gitRunner: gitIn(p.ctx, p.worktree, p.env), leftOut: map[words][]string{}}
+	o.seen = look{worktree: p.worktree, begin: begin{Branch: p.branch(), Time: now()}}
 	if p.Repository == "" {
 		o.end = func() {}
 		return o
@@ -89,7 +89,7 @@ func (o *treeReader) stage() error {
 	}
 	size := int64(0)
 	for _, name := range others {
-		path := filepath.Join(o.tree.Top, unquoted(name))
+		path := filepath.Join(o.worktree.Top, unquoted(name))
 		info, err := os.Lstat(path)
 		switch {
 		case err != nil: // gone meanwhile
@@ -193,7 +193,7 @@ func (o *treeReader) changedPaths(from string, since begin) (paths []changedPath
 	isOld := o.oldIn(since, "refs/remotes/origin/HEAD")
 	for i := range paths {
 		path := &paths[i]
-		_, gone := os.Lstat(filepath.Join(o.tree.Top, unquoted(path.name)))
+		_, gone := os.Lstat(filepath.Join(o.worktree.Top, unquoted(path.name)))
 		if path.letter == "D" && gone == nil && committed()[path.name] == "" {
 			path.letter = ""
 		}

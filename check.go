@@ -26,11 +26,11 @@ func checkMode(top string) string {
 // keepCheck returns the mode and git's id of the check of g's working tree, "" if there is none. It keeps the
 // text with the objects that g writes: git may ignore the file. The error is that git's time is up.
 func (g gitRunner) keepCheck() (string, error) {
-	mode := checkMode(g.tree.Top)
+	mode := checkMode(g.worktree.Top)
 	if mode == "" {
 		return "", nil
 	}
-	id, _ := g.output("hash-object", "-w", "--no-filters", filepath.Join(g.tree.Top, checkPath))
+	id, _ := g.output("hash-object", "-w", "--no-filters", filepath.Join(g.worktree.Top, checkPath))
 	return mode + " " + id, context.Cause(g.ctx) // of one that can't be read the mode is known
 }
 

@@ -207,7 +207,7 @@ func (c *checkup) checkGit() (string, error) {
 		return warned("install 2.34 or newer:\nhttps://git-scm.com/downloads",
 			"the reviewer does not see what has changed: %w", err)
 	}
-	if treeOf(c.launch.dirs.here).Repository == "" {
+	if worktreeOf(c.launch.dirs.here).Repository == "" {
 		version += "; outside a repository, as here, the reviewer does not see what has changed"
 	}
 	return version, nil
@@ -223,7 +223,7 @@ func (c *checkup) checkBudget() (string, error) {
 
 // checkProjects tells whether the project has a check of its own, and whether that can be run.
 func (c *checkup) checkProjects() (string, error) {
-	top := treeOf(c.launch.dirs.here).Top
+	top := worktreeOf(c.launch.dirs.here).Top
 	switch {
 	case checkMode(top) == "":
 		return "none; an executable " + checkPath + " would run before each review", nil
@@ -249,7 +249,7 @@ func (c *checkup) checkCopies() (string, error) {
 	}
 	if foreign != "" {
 		const ifAlone = "if nobody else needs that group here (if somebody does, work in a clone of your own):\n"
-		return warned(ifAlone+`chgrp -R "$(id -gn)" `+shellQuote(treeOf(d.here).Top), otherGroup, foreign)
+		return warned(ifAlone+`chgrp -R "$(id -gn)" `+shellQuote(worktreeOf(d.here).Top), otherGroup, foreign)
 	}
 	passed := "the reviewer runs commands in a throwaway copy of your files, tested just now"
 	if isHomeReadOnly {

@@ -40,7 +40,7 @@ func newHook(env environ, stateDir string, event *hookEvent) (h *hook, answer an
 	}
 	h.config, h.configErr = loadConfig(d)
 	h.config.use(env)
-	if h.caller.isHelper {
+	if h.client.isHelper {
 		return nil, blocked(say(modeNotForAgent)), nil
 	}
 	h.place = d.state.place(d.here, event.Cwd, env)
@@ -68,7 +68,7 @@ func (h *hook) findSession() {
 	answered := []string{eventStart, eventPrompt, eventStop, eventPreToolUse}
 	claims := slices.Contains(answered, h.event.HookEventName) // a tool's `claude mcp list` has a SessionEnd
 	var err error
-	if h.caller, err = h.dirs.callerNow(claims); err != nil {
+	if h.client, err = h.dirs.clientNow(claims); err != nil {
 		fmt.Fprintln(os.Stderr, "ccc: noting whose the launch is:", err)
 	}
 	h.state, err = h.session.readState() // if it can't be read, it has the last switch
@@ -87,12 +87,12 @@ func (h *hook) findSession() {
 
 // due returns what is to be judged of the event. If no review is due, told is the message for the user, nil
 // for none.
-func (h *hook) due(ctx context.Context, on *occasion) (of subject, told any, isDue bool) {
+func (h *hook) due(ctx context.Context, on *occasion) (of judgedWork, told any, isDue bool) {
 	isObservedQuestion := func() bool { return on.isQuestion && h.mode() == modeObserve }
 	if isObservedQuestion() { // it would only wait for its review
 		return of, nil, false
 	}
-	of = h.subject(on)
+	of = h.work(on)
 	switch { // the mode now heeds what waits in the queue
 	case h.mode() == modeOff:
 		h.log("stop not reviewed", "queued", modeOff)
@@ -143,7 +143,7 @@ func (h *hook) notePutOff(ids []string) {
 // Then a stop is reviewed only if the last review did not approve, or the agent has called a tool since that
 // review began, or there is a change. A transcript that can't be read, or is not complete, may hold a call.
 // If the change is not known, only the calls count.
-func (h *hook) hasWorked(ctx context.Context, of *subject) bool {
+func (h *hook) hasWorked(ctx context.Context, of *judgedWork) bool {
 	last := h.past.last.stop
 	since := last.Begun
 	switch {
@@ -161,10 +161,10 @@ func (h *hook) hasWorked(ctx context.Context, of *subject) bool {
 	return len(of.change.paths) > 0 || ctx.Err() != nil // Esc, which is no stop of words
 }
 
-// subject returns what a review of the event judges. It waits until the transcript has the event's entries.
-func (h *hook) subject(on *occasion) subject {
+// work returns what a review of the event judges. It waits until the transcript has the event's entries.
+func (h *hook) work(on *occasion) judgedWork {
 	e := h.event
-	of := subject{section: on.section, inPlanMode: e.PermissionMode == "plan", tasks: e.BackgroundTasks,
+	of := judgedWork{section: on.section, inPlanMode: e.PermissionMode == "plan", tasks: e.BackgroundTasks,
 		crons: e.SessionCrons, lastMessage: string(e.LastAssistantMessage)}
 	if on.isQuestion {
 		of.question = encodeJSON(e.ToolInput)

@@ -86,12 +86,12 @@ func TestEnvTrees(t *testing.T) {
 		"plain/sub": "plain/sub ",
 		"link/sub":  "main main/.git",
 	} {
-		got := treeOf(at(path))
+		got := worktreeOf(at(path))
 		expectIs(t, path, short(got.Top)+" "+short(got.Repository), want)
 	}
-	expectIs(t, "no directory", treeOf(""), tree{})
+	expectIs(t, "no directory", worktreeOf(""), worktree{})
 	for path, want := range map[string]string{"tree": "main/.git/worktrees/tree", "module": "modules/own"} {
-		expectIs(t, "the git directory of "+path, treeOf(at(path)).gitDir(), at(want))
+		expectIs(t, "the git directory of "+path, worktreeOf(at(path)).gitDir(), at(want))
 	}
 	for line, want := range map[string]string{ // the project, and the current directory
 		"main main/sub": "main",

@@ -154,7 +154,7 @@ func TestEventConversation(t *testing.T) {
 	h.past, _ = h.session.readHistory()
 	h.event.PermissionMode, h.event.BackgroundTasks = "plan", []json.RawMessage{[]byte("7")}
 	h.event.SessionCrons = []json.RawMessage{[]byte("8")}
-	of := h.subject(h.event.occasion())
+	of := h.work(h.event.occasion())
 	expectIs(t, "what is to come", of.awaited(), "?、?、"+say(awaitedPlan))
 	told := fmt.Sprint(len(of.talk.requests), of.inPlanMode, len(of.tasks), len(of.crons), " ", of.lastMessage)
 	expectIs(t, "what the reviewer is told", told, "2 true 1 1 done")

@@ -135,11 +135,11 @@ func storedSessionOf(word string, d dirs) (session storedSession, talk conversat
 		}
 		all = slices.DeleteFunc(all, func(s storedSession) bool { return s.id != which })
 	}
-	here := treeOf(d.here)
+	here := worktreeOf(d.here)
 	var others []storedSession
 	for _, s := range all {
 		start := transcriptStart(s.path)
-		if word == "" && treeOf(start) != here {
+		if word == "" && worktreeOf(start) != here {
 			if d.isOfProject(start) || start != "" && inside(resolved(d.here), resolved(start)) {
 				others = append(others, s)
 			}

@@ -22,30 +22,30 @@ import (
 	"time"
 )
 
-// A tree is where work lies: a git working tree, or outside git a directory, which has no repository. Its
-// paths have no links, so trees are compared with ==. Only treeOf makes one.
-type tree struct {
+// A worktree is where work lies: a git working tree, or outside git a directory, which has no repository. Its
+// paths have no links, so worktrees are compared with ==. Only worktreeOf makes one.
+type worktree struct {
 	Top        string `json:"worktree,omitempty"`   // its path
 	Repository string `json:"repository,omitempty"` // the git directory that all its working trees share
 }
 
-// treeOf returns the tree that holds dir, the zero one for "".
-func treeOf(dir string) tree {
+// worktreeOf returns the worktree that holds dir, the zero one for "".
+func worktreeOf(dir string) worktree {
 	if dir == "" {
-		return tree{}
+		return worktree{}
 	}
 	for top := dir; ; top = filepath.Dir(top) {
 		if _, common := gitDirsOf(top); common != "" {
-			return tree{Top: resolved(top), Repository: resolved(common)}
+			return worktree{Top: resolved(top), Repository: resolved(common)}
 		}
 		if top == filepath.Dir(top) {
-			return tree{Top: resolved(dir)}
+			return worktree{Top: resolved(dir)}
 		}
 	}
 }
 
 // gitDir returns the git directory of the working tree itself, which has its index and its HEAD.
-func (t tree) gitDir() string {
+func (t worktree) gitDir() string {
 	dir, _ := gitDirsOf(t.Top)
 	return dir
 }
@@ -72,25 +72,25 @@ func gitDirsOf(top string) (dir, common string) {
 // isOfProject reports whether a session that was started in that directory belongs to the project of the
 // current one: to the same repository, outside a repository to the same directory.
 func (d dirs) isOfProject(start string) bool {
-	here := treeOf(d.here)
-	there := treeOf(start)
+	here := worktreeOf(d.here)
+	there := worktreeOf(start)
 	return start != "" && here.Repository == there.Repository && (here.Repository != "" || here == there)
 }
 
 // A gitRunner runs git in a working tree, without writing into the repository: it takes no optional lock, and
 // no hook and no file system monitor runs. Nothing is fetched.
 type gitRunner struct {
-	ctx   context.Context
-	tree  tree
-	env   []string
-	scope []string // the pathspec that leaves out ccc's state directory, if that is in the tree
+	ctx      context.Context
+	worktree worktree
+	env      []string
+	scope    []string // the pathspec that leaves out ccc's state directory, if that is in the tree
 }
 
 // gitIn returns a runner of git in the working tree t until ctx ends. Its environment lacks the variables
 // that tell a git hook repository and index.
-func gitIn(ctx context.Context, t tree, env []string) gitRunner {
+func gitIn(ctx context.Context, t worktree, env []string) gitRunner {
 	// git replace would show another commit than the one that is checked out.
-	return gitRunner{ctx: ctx, tree: t, env: append(without(env, ofGit), "GIT_OPTIONAL_LOCKS=0",
+	return gitRunner{ctx: ctx, worktree: t, env: append(without(env, ofGit), "GIT_OPTIONAL_LOCKS=0",
 		"GIT_NO_REPLACE_OBJECTS=1", "GIT_ALLOW_PROTOCOL=none", "LC_ALL=C")}
 }
 
@@ -148,7 +148,7 @@ func (g gitRunner) lines(args ...string) ([]string, error) {
 // git ended, or why git could not be run to its end.
 func (g gitRunner) run(stdin string, out io.Writer, args ...string) error {
 	cmd := exec.CommandContext(g.ctx, "git", slices.Concat(gitFlags, args)...)
-	cmd.Dir = g.tree.Top
+	cmd.Dir = g.worktree.Top
 	cmd.Env = g.env
 	var complaints bytes.Buffer
 	cmd.Stdin = strings.NewReader(stdin)
@@ -259,8 +259,8 @@ func (g gitRunner) commitsBefore(at time.Time, head, branch string) (commits []s
 	if at.IsZero() {
 		return nil
 	}
-	merging, _ := readUserFile(filepath.Join(g.tree.gitDir(), "MERGE_HEAD"))
-	tips := append(strings.Fields(string(merging)), head, g.tree.refAt(branch, at))
+	merging, _ := readUserFile(filepath.Join(g.worktree.gitDir(), "MERGE_HEAD"))
+	tips := append(strings.Fields(string(merging)), head, g.worktree.refAt(branch, at))
 	tips = slices.DeleteFunc(tips, func(id string) bool { return id == "" })
 	args := slices.Concat([]string{"rev-list", "--boundary", maxAge(at)}, tips, []string{"--"})
 	newer, _ := g.lines(args...)
@@ -275,7 +275,7 @@ func (g gitRunner) commitsBefore(at time.Time, head, branch string) (commits []s
 }
 
 // branch returns the branch that is checked out, "" for none.
-func (t tree) branch() string {
+func (t worktree) branch() string {
 	text, _ := readUserFile(filepath.Join(t.gitDir(), "HEAD"))
 	name, isBranch := strings.CutPrefix(strings.TrimSpace(string(text)), "ref: ")
 	if !isBranch {
@@ -286,7 +286,7 @@ func (t tree) branch() string {
 
 // refAt returns the commit that the log of HEAD or of a branch has for that time, "" if it does not reach
 // back so far. ccc reads the file itself: for a time before its first entry git would name the first.
-func (t tree) refAt(ref string, at time.Time) (commit string) {
+func (t worktree) refAt(ref string, at time.Time) (commit string) {
 	dir := t.Repository
 	if ref == "HEAD" {
 		dir = t.gitDir()

@@ -19,7 +19,7 @@ func TestGitRun(t *testing.T) {
 		"LC_ALL=zh_CN.UTF-8")
 	box.write("../bin/git", 0o700, "#!/bin/sh\nwhile [ \"$1\" = -c ]; do shift 2; done\neval \"$1\"\n")
 	t.Setenv("PATH", filepath.Dir(box.program())+":"+os.Getenv("PATH"))
-	git := gitIn(t.Context(), tree{Top: box.work}, env)
+	git := gitIn(t.Context(), worktree{Top: box.work}, env)
 	git.env = append(git.env, "GIT_INDEX_FILE=/own")
 	lines, err := git.lines("pwd; env")
 	check(t, err)
@@ -48,7 +48,7 @@ func TestGitRun(t *testing.T) {
 	}
 	late, cancel := place{}.within(t.Context(), 10*time.Millisecond)
 	defer cancel()
-	err = gitIn(late.ctx, tree{Top: box.work}, env).run("", &out, "sleep 60 & sleep 60")
+	err = gitIn(late.ctx, worktree{Top: box.work}, env).run("", &out, "sleep 60 & sleep 60")
 	expectIs(t, "too late", fmt.Sprint(err), say(gitTooSlow, 10*time.Millisecond))
 }
 
@@ -56,7 +56,7 @@ func TestGitRun(t *testing.T) {
 func TestGitLeavesRunning(t *testing.T) {
 	needGit(t)
 	box := newFakeBox(t)
-	git := gitIn(t.Context(), tree{Top: box.work}, box.vars)
+	git := gitIn(t.Context(), worktree{Top: box.work}, box.vars)
 	released := time.AfterFunc(30*time.Second, func() { box.write("../work/go", 0o600, "") })
 	var out strings.Builder
 	_ = git.run("", &out, "-c", "alias.leaves=!(until [ -e go ]; do sleep 0.05; done) & echo printed", "leaves")

@@ -97,7 +97,7 @@ func (h *hook) introduce() any {
 		return nil
 	}
 	with := sayOf(introducedProvider, h.dirs.env.get(providerVariable))
-	text := say(introduction, count(h.reviewLimit(), reviews), with)
+	text := say(introduction, plural(h.reviewLimit(), reviews), with)
 	if h.mode() == modeObserve {
 		text = say(introductionObserved, with)
 	}

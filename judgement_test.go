@@ -193,7 +193,7 @@ func (c judgementCase) request(words judgeWords, dir string, change judgedChange
 		section = sectionQuestion
 	}
 	request := reviewRequest{
-		of: subject{
+		of: judgedWork{
 			talk:       conversation{requests: prompts(c.Prompts...)},
 			section:    section,
 			question:   c.Question,

@@ -69,8 +69,8 @@ type errText words
 
 func (c errText) Error() string { return say(words(c)) }
 
-// count returns n with what is counted, such as 1 review, 2 reviews.
-func count(n int, what words) string {
+// plural returns n with what is counted, such as 1 review, 2 reviews.
+func plural(n int, what words) string {
 	text := fmt.Sprint(n, " ", say(what))
 	if lang == english && n != 1 {
 		text += "s"

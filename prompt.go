@@ -48,8 +48,8 @@ func verdictSchema() string {
 		encodeJSON(say(schemaAllowStop)), encodeJSON(say(schemaFeedback)))
 }
 
-// A subject is what is judged, as a hook's event or the user has it.
-type subject struct {
+// A judgedWork is what a review judges, as a hook's event or the user has it.
+type judgedWork struct {
 	talk        conversation
 	section     words           // which kind it is, of the occasion
 	question    json.RawMessage // its JSON, the input of the tool; nil for a stop
@@ -65,7 +65,7 @@ type subject struct {
 // awaited says what is still to come of the work: background tasks and wake-ups, a plan, or, in a review by
 // hand, that the agent is at work. If something is still to come, an approval ends no request. "" means
 // nothing.
-func (s subject) awaited() string {
+func (s judgedWork) awaited() string {
 	var awaited []string
 	for _, text := range slices.Concat(s.tasks, s.crons) {
 		var of struct{ Type, Command, Description, Name, Prompt, Cron, Schedule string }
@@ -87,13 +87,13 @@ func (s subject) awaited() string {
 }
 
 // isWordsOnly reports whether the agent has only talked, and no file differs: nothing has to be run.
-func (s subject) isWordsOnly() bool {
+func (s judgedWork) isWordsOnly() bool {
 	return s.talk.wordsOnly && !s.talk.incomplete && s.question == nil && s.change.isEmpty()
 }
 
 // A reviewRequest is what the reviewer gets to know.
 type reviewRequest struct {
-	of        subject
+	of        judgedWork
 	copies    copyOffer
 	place     place
 	refusal   review // the last review that sent the agent back, for the same request

@@ -211,7 +211,7 @@ func TestPromptsAlike(t *testing.T) {
 
 // requestOf is a request of a stop with these words of the user's.
 func requestOf(words ...string) reviewRequest {
-	of := subject{section: sectionStop, change: &judgedChange{}}
+	of := judgedWork{section: sectionStop, change: &judgedChange{}}
 	of.talk.requests = prompts(words...)
 	return reviewRequest{of: of}
 }

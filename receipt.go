@@ -95,7 +95,7 @@ func (r review) reviewNumber() string { return fmt.Sprintf("%d/%d", r.Iteration,
 
 // usedUp says at the limit what of the request is used up.
 func (r review) usedUp() string {
-	return cmp.Or(r.Error, say(limitReached, count(r.Limit, reviews)))
+	return cmp.Or(r.Error, say(limitReached, plural(r.Limit, reviews)))
 }
 
 // inWords returns a call, a refusal or words for people, "" for another step. Paths below top are relative.
@@ -250,7 +250,7 @@ func (r review) receipt() string {
 		}
 	}
 	if more := len(r.did.Runs) - len(chosen); more > 0 {
-		parts = append(parts, count(more, moreRuns))
+		parts = append(parts, plural(more, moreRuns))
 	}
 	unseen := clip(oneLine(r.withoutChange()), 80)
 	parts = append(parts, r.verdictBasis(), unseen, r.withoutVerdict(), r.stillToCome(),

@@ -20,7 +20,7 @@ import (
 
 // A treeRecord is what a record holds. Outside git that is the last review alone, until the next prompt.
 type treeRecord struct {
-	Open     []*openBegin  `json:"open,omitempty"`
+	Open     []*openChange `json:"open,omitempty"`
 	Approved approval      `json:"approved,omitzero"`
 	Last     *newestReview `json:"last,omitempty"`
 }
@@ -42,7 +42,7 @@ type newestReview struct {
 func (p place) record() (r treeRecord, err error) {
 	text, err := readUserFile(p.file(".json"))
 	if err == nil && text != nil && json.Unmarshal(text, &r) != nil {
-		r = treeRecord{Open: []*openBegin{{Put: now(), Mark: verdictBlock}}}
+		r = treeRecord{Open: []*openChange{{Put: now(), Mark: verdictBlock}}}
 		err = fmt.Errorf("%s: %w", p.file(".json"), errCorrupt)
 	}
 	return r, err
@@ -63,7 +63,7 @@ func (p place) changeRecord(change func(*treeRecord)) error {
 		return err
 	}
 	change(&r)
-	r.Open = slices.DeleteFunc(r.Open, func(o *openBegin) bool { return time.Since(o.Put) > retention })
+	r.Open = slices.DeleteFunc(r.Open, func(o *openChange) bool { return time.Since(o.Put) > retention })
 	return errors.Join(err, replaceFile(p.file(".json"), append(encodeJSON(r), '\n')))
 }
 
@@ -90,9 +90,9 @@ func (p place) moveBegin(s sessionFiles, b begin, change func(*treeRecord)) erro
 // earlier. It also replaces those that were opened by its prompts from idle on: the agent has done nothing
 // since then. The new change keeps their mark and seen. If open says that not all of what a stop has left is
 // here, that change stays beside the new one.
-func (r *treeRecord) put(next *openBegin, idle time.Time, open map[string]bool) {
+func (r *treeRecord) put(next *openChange, idle time.Time, open map[string]bool) {
 	next.Put = now()
-	r.Open = slices.DeleteFunc(r.Open, func(o *openBegin) bool {
+	r.Open = slices.DeleteFunc(r.Open, func(o *openChange) bool {
 		isLater := o.Branch == next.Branch && !o.Time.Before(next.Time)
 		isIdle := o.isOfPrompt() && !o.Time.Before(idle)
 		isAll, isKnown := open[o.id()]
@@ -108,7 +108,7 @@ func (r *treeRecord) put(next *openBegin, idle time.Time, open map[string]bool) 
 }
 
 // isOfPrompt reports whether no stop has come since the prompt with which the change was opened.
-func (o *openBegin) isOfPrompt() bool { return o.Seen.Tree == "" && o.Mark == "" }
+func (o *openChange) isOfPrompt() bool { return o.Seen.Tree == "" && o.Mark == "" }
 
 // holds reports whether something of an open change is in the tree that o has seen, and whether all of it is.
 //
@@ -120,7 +120,7 @@ func (o *openBegin) isOfPrompt() bool { return o.Seen.Tree == "" && o.Mark == ""
 // All of it is here if each path is as the stop left it; or if some of it is here, HEAD has all of the
 // branch, no other branch has the rest, and nothing was stashed. A prompt after which the agent has done
 // nothing changes nothing.
-func (o *treeReader) holds(b *openBegin, approved string) (isHere, isAll bool) {
+func (o *treeReader) holds(b *openChange, approved string) (isHere, isAll bool) {
 	hasActed := hasActedSince(b.Transcript, cmp.Or(b.Seen, b.begin).Time)
 	if b.isOfPrompt() && !hasActed {
 		return false, true
@@ -165,7 +165,7 @@ func (p place) beginAtPrompt(s sessionFiles, transcript string) error {
 	p, end := p.within(context.Background(), promptLookPatience)
 	defer end()
 	state, _ := s.readState()
-	next := &openBegin{Session: s.id, Transcript: transcript}
+	next := &openChange{Session: s.id, Transcript: transcript}
 	idle := state.Begins[p.key].Time
 	if !hasActedSince(transcript, idle) {
 		o := p.look()
@@ -198,7 +198,7 @@ func (p place) ownBegin(state sessionState, transcript string, first time.Time) 
 		}
 	}
 	if b.Commit == "" && newest.Commit != "" {
-		b.Commit, _ = gitIn(p.ctx, p.tree, p.env).output("merge-base", "HEAD", newest.Commit)
+		b.Commit, _ = gitIn(p.ctx, p.worktree, p.env).output("merge-base", "HEAD", newest.Commit)
 	}
 	return b
 }
@@ -207,7 +207,7 @@ func (p place) ownBegin(state sessionState, transcript string, first time.Time) 
 // change that is older. In a review by hand the change also has what the user did since the last approval.
 func (p place) takeChange(ctx context.Context, s sessionFiles, transcript string, on *occasion) judgedChange {
 	c := judgedChange{byHand: on.isByHand}
-	c.seen.tree = p.tree
+	c.seen.worktree = p.worktree
 	if p.Repository == "" {
 		below, _ := fs.Glob(os.DirFS(p.Top), "*/.git")
 		c.below = mapped(below, filepath.Dir)
@@ -250,7 +250,7 @@ func (p place) takeChange(ctx context.Context, s sessionFiles, transcript string
 }
 
 // describe tells the reviewer whose open change that is.
-func (p place) describe(b *openBegin) string {
+func (p place) describe(b *openChange) string {
 	if b.Session == "" {
 		return say(recordTorn, p.file(".bad"))
 	}
@@ -275,7 +275,7 @@ func (p place) settle(s sessionFiles, r review, transcript string) error {
 		r.Seen = c.seen
 		r.open = c.open
 	}
-	next := &openBegin{begin: r.from, Session: s.id, Transcript: transcript}
+	next := &openChange{begin: r.from, Session: s.id, Transcript: transcript}
 	if r.Seen.Tree != "" {
 		next.Seen = r.Seen.begin
 	}
@@ -349,7 +349,7 @@ func (p place) endUnchanged(s sessionFiles, at begin) error {
 	state, _ := s.readState()
 	own := state.Begins[p.key]
 	return p.moveBegin(s, at, func(r *treeRecord) {
-		r.Open = slices.DeleteFunc(r.Open, func(o *openBegin) bool {
+		r.Open = slices.DeleteFunc(r.Open, func(o *openChange) bool {
 			return o.Session == s.id && o.Time.Equal(own.Time)
 		})
 	})

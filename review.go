@@ -24,7 +24,7 @@ func newReview(occasion string) review {
 // judge reviews a stop or a question, if neither ccc.json nor the limit keeps it from that. Requests from
 // begun on are not judged.
 func (s *supervision) judge(
-	ctx context.Context, on *occasion, begun time.Time, of subject, isAgain bool,
+	ctx context.Context, on *occasion, begun time.Time, of judgedWork, isAgain bool,
 ) review {
 	r := newReview(on.name)
 	r.Begun = begun
@@ -54,8 +54,8 @@ func (s *supervision) judge(
 }
 
 // describe notes in r what it is of, and where.
-func (s *supervision) describe(r *review, of subject) {
-	r.Seen.tree = s.place.tree
+func (s *supervision) describe(r *review, of judgedWork) {
+	r.Seen.worktree = s.place.worktree
 	r.Request = cutMiddle(of.talk.newest().String(), 4000)
 	r.Awaited = of.awaited()
 	r.Waiting = r.Awaited != ""
@@ -96,8 +96,8 @@ func (s *supervision) count(r *review, isAgain bool) (isUsedUp bool, err error) 
 	return r.Error != "" || r.Iteration == 0 && !r.Observed, nil
 }
 
-// conduct has a reviewer judge the subject. It prints and records what comes of it, and returns r with that.
-func (s *supervision) conduct(ctx context.Context, r review, of subject) review {
+// conduct has a reviewer judge the work. It prints and records what comes of it, and returns r with that.
+func (s *supervision) conduct(ctx context.Context, r review, of judgedWork) review {
 	s.begin(ctx, &r)
 	r.changeFacts = s.takeChange(ctx, r.occasion(), &of)
 	err := s.ask(ctx, &r, of)
@@ -126,7 +126,7 @@ func (s *supervision) begin(ctx context.Context, r *review) {
 }
 
 // takeChange finds what has changed, unless of already has it, and returns what was seen.
-func (s *supervision) takeChange(ctx context.Context, on *occasion, of *subject) changeFacts {
+func (s *supervision) takeChange(ctx context.Context, on *occasion, of *judgedWork) changeFacts {
 	if of.change == nil {
 		change := s.place.takeChange(ctx, s.session, s.transcript, on)
 		of.change = &change
@@ -138,9 +138,9 @@ func (s *supervision) takeChange(ctx context.Context, on *occasion, of *subject)
 	return changeFacts{Seen: c.seen, Change: c.listedPaths(), from: c.from, open: c.open}
 }
 
-// ask runs the project's check on the subject. Unless the check sends the agent back, ask then asks the
+// ask runs the project's check on the work. Unless the check sends the agent back, ask then asks the
 // reviewer. What they answer goes into r.
-func (s *supervision) ask(ctx context.Context, r *review, of subject) error {
+func (s *supervision) ask(ctx context.Context, r *review, of judgedWork) error {
 	if s.isSentBackByCheck(ctx, r, &of) {
 		return nil
 	}
@@ -170,7 +170,7 @@ func (s *supervision) ask(ctx context.Context, r *review, of subject) error {
 // isSentBackByCheck runs the project's own check, if there is one, in the review of a stop or by hand. If
 // the check fails, that is the verdict. If it failed the time before, too, the reviewer is asked all the
 // same.
-func (s *supervision) isSentBackByCheck(ctx context.Context, r *review, of *subject) bool {
+func (s *supervision) isSentBackByCheck(ctx context.Context, r *review, of *judgedWork) bool {
 	if r.occasion().isQuestion || checkMode(s.place.Top) == "" {
 		return false
 	}

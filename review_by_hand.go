@@ -30,7 +30,7 @@ func reviewNow(c *invocation, d dirs) error {
 	if s.config.Supervisor.Provider, err = s.providerByHand(c.flags["--provider"], talk.model); err != nil {
 		return err
 	}
-	of := subject{talk: talk, lastMessage: talk.lastWords, section: r.occasion().section}
+	of := judgedWork{talk: talk, lastMessage: talk.lastWords, section: r.occasion().section}
 	of.isWorking = talk.lastWords == "" || talk.lastCall != "" // it has not answered yet
 	what := clip(oneLine(of.talk.newest().words), 100)
 	short := shortID(stored.id)
@@ -54,11 +54,11 @@ func reviewNow(c *invocation, d dirs) error {
 // means that the session can't be reviewed now.
 func superviseStored(stored storedSession, talk conversation, d dirs) (s *supervision, err error) {
 	s = &supervision{dirs: d, session: d.state.session(stored.id), transcript: stored.path,
-		caller: caller{isReview: true}}
+		client: client{isReview: true}}
 	s.dirs.here = transcriptStart(stored.path)
 	s.dirs.env = withoutLaunch(d.env)
 	cwd := talk.cwd
-	if t := treeOf(d.here); t.Repository != "" && t.Repository == treeOf(s.dirs.here).Repository {
+	if t := worktreeOf(d.here); t.Repository != "" && t.Repository == worktreeOf(s.dirs.here).Repository {
 		cwd = d.here
 	}
 	s.place = d.state.place(s.dirs.here, cwd, s.dirs.env)

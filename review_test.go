@@ -28,7 +28,7 @@ func testHook(t *testing.T, event string) *hook {
 	d.state = stateDir(filepath.Join(dir, "ccc"))
 	check(t, d.state.create())
 	h := &hook{supervision: supervision{dirs: d, place: d.state.place(dir, dir, d.env), config: defaultConfig(),
-		session: d.state.session(testSession), caller: caller{isScript: true}},
+		session: d.state.session(testSession), client: client{isScript: true}},
 		event: &hookEvent{SessionID: testSession, HookEventName: event, ToolName: askUserQuestion, Cwd: dir}}
 	h.past, _ = h.session.readHistory()
 	return h
@@ -74,17 +74,17 @@ func TestHookUpdates(t *testing.T) {
 	h, at := testHook(t, eventStop), time.Now().UTC().Truncate(time.Millisecond)
 	for _, test := range []struct {
 		name, provider string
-		caller         caller
+		client         client
 		want           string
 		launched       time.Time
 	}{
-		{"a session without a provider", "", caller{}, noProvider, time.Time{}},
-		{"a launch with one", "kimi", caller{launched: at}, "kimi", at},
-		{"by hand, after it", "glm", caller{isScript: true}, "kimi", at},
-		{"an earlier launch", "glm", caller{launched: at.Add(-time.Hour)}, "glm", at},
+		{"a session without a provider", "", client{}, noProvider, time.Time{}},
+		{"a launch with one", "kimi", client{launched: at}, "kimi", at},
+		{"by hand, after it", "glm", client{isScript: true}, "kimi", at},
+		{"an earlier launch", "glm", client{launched: at.Add(-time.Hour)}, "glm", at},
 	} {
 		h.dirs.env = append(os.Environ(), providerVariable+"="+test.provider)
-		h.caller = test.caller
+		h.client = test.client
 		check(t, h.changeState(func(s *sessionState) { s.Count++ }))
 		state, err := h.session.readState()
 		check(t, err)
@@ -99,7 +99,7 @@ func TestPrepareEnded(t *testing.T) {
 	h := testHook(t, eventStop)
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errSwitchedOff)
-	ended := h.conduct(ctx, review{Event: eventStop}, subject{})
+	ended := h.conduct(ctx, review{Event: eventStop}, judgedWork{})
 	expectIs(t, "the verdict", ended.Verdict, verdictCancelled)
 	expectIs(t, "the reason", ended.Error, errSwitchedOff.Error())
 	expectIs(t, "why there is no copy, and no look", ended.NoCopy+ended.Seen.Unseen, "")
@@ -179,12 +179,12 @@ func TestHookPlanned(t *testing.T) {
 		{"project", "m", "", "", "b", "a", "b"},
 		{"project", "m", "", "m", "b", "b", ""},
 	} {
-		h, of, r, name := testHook(t, eventStop), subject{}, newReview(eventStop), fmt.Sprintf("%+v: ", test)
+		h, of, r, name := testHook(t, eventStop), judgedWork{}, newReview(eventStop), fmt.Sprintf("%+v: ", test)
 		h.dirs.here = at("project")
 		h.place = place{project: at("project"), root: at(test.tree), dir: h.dirs.state}
 		h.config.Supervisor.Model, h.config.Supervisor.Provider = test.model, test.reviewers
 		h.config.Providers = map[string]*provider{"b": {name: "b", Env: theirs}}
-		h.caller.launched = now()
+		h.client.launched = now()
 		h.state.Provider = test.known
 		h.dirs.env = setEnv(h.dirs.env, providerVariable, test.given)
 		of.talk.version, of.talk.model, of.talk.dirs = "2.1.330", test.id, []string{at("typed"), at("added")}
@@ -210,7 +210,7 @@ func TestHookPlanned(t *testing.T) {
 		}
 		expectIs(t, name+"the API", lookupEnv(call.env, "ANTHROPIC_BASE_URL"), url)
 	}
-	h, of, r := testHook(t, eventStop), subject{}, newReview(eventStop)
+	h, of, r := testHook(t, eventStop), judgedWork{}, newReview(eventStop)
 	of.talk.version = "2.1.279"
 	_, _, err := h.call(ctx, r, of)
 	expectError(t, "the call", err, say(clientTooOld, "2.1.279", "2.1.280", "claude update / "+installClaude))

@@ -41,8 +41,10 @@ type reviewerCall struct {
 
 // call returns the call of the reviewer, and with it who is asked. An error means that no reviewer can be
 // asked.
-func (s *supervision) call(ctx context.Context, r review, of subject) (*reviewerCall, reviewerFacts, error) {
-	c, who, err := s.chooseReviewer(r.occasion(), of)
+func (s *supervision) call(ctx context.Context, r review, of judgedWork) (
+	c *reviewerCall, who reviewerFacts, err error,
+) {
+	c, who, err = s.chooseReviewer(r.occasion(), of)
 	if err != nil {
 		return nil, who, err
 	}
@@ -68,7 +70,7 @@ func (s *supervision) call(ctx context.Context, r review, of subject) (*reviewer
 
 // chooseReviewer returns the call with all that is known without a copy and a request: the instructions, the
 // program, its settings, its environment, and the model.
-func (s *supervision) chooseReviewer(on *occasion, of subject) (
+func (s *supervision) chooseReviewer(on *occasion, of judgedWork) (
 	c *reviewerCall, who reviewerFacts, err error,
 ) {
 	source, prompt, err := supervisorPrompt(s.place.project, s.dirs.ccc)

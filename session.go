@@ -46,8 +46,9 @@ type sessionBegin struct {
 	Top string `json:"worktree"`
 }
 
-// An openBegin is the begin of a change that nobody has approved. Its branch is the one that it was put at.
-type openBegin struct {
+// An openChange is a change that nobody has approved: where it begins, and what its last stop left. Its
+// branch is the one that it was put at.
+type openChange struct {
 	begin
 	Session    string    `json:"session_id"`
 	Transcript string    `json:"transcript_path,omitempty"`
@@ -56,7 +57,7 @@ type openBegin struct {
 	Seen       begin     `json:"seen,omitzero"`  // what its last stop left, if one has come
 }
 
-func (o *openBegin) id() string {
+func (o *openChange) id() string {
 	return fmt.Sprint(o.Session, o.Branch, o.Time.UnixNano(), o.Seen.Tree)
 }
 
@@ -116,13 +117,13 @@ func (s *sessionState) isBefore(launched time.Time) bool {
 	return launched.After(s.SwitchedAt) || isWrong
 }
 
-// A caller is the client that runs a hook.
-type caller struct {
+// A client is the claude that runs a hook, or what does so in its place.
+type client struct {
 	pid      int       // its process, 0 if unknown or not to be seen from here
 	launched time.Time // when ccc launched it supervised, zero if it did not
 	isOthers bool      // another client has claimed its launch, and runs, or it is a background session
 	isHelper bool      // started by one of the agent's tools: may not switch supervision
-	isScript bool      // a person or a script runs the hook, no client
+	isScript bool      // a person or a script runs the hook, no claude
 	isReview bool      // no hook either: the user runs ccc review; the mode does not matter
 	asked    string    // the value of CCC_SUPERVISOR
 }
@@ -134,18 +135,18 @@ func newLaunchToken() string {
 	return fmt.Sprintf("%d.%s.%d", now().UnixMilli(), rand.Text(), os.Getpid())
 }
 
-// callerNow returns the caller of a hook. The first client that asks with a launch's token claims that
-// launch. After that client has ended, the next one claims it, but only while the launch's own process still
-// runs, as a wrapper's does. If the claim can't be written, the token alone counts. A token of another form
-// counts for nothing. A background session claims nothing: its service has the variables of whatever started
-// the service (2.1.332).
-func (d dirs) callerNow(claims bool) (c caller, err error) {
+// clientNow returns the client that runs this hook. The first client that asks with a launch's token claims
+// that launch. After that client has ended, the next one claims it, but only while the launch's own process
+// still runs, as a wrapper's does. If the claim can't be written, the token alone counts. A token of another
+// form counts for nothing. A background session claims nothing: its service has the variables of whatever
+// started the service (2.1.332).
+func (d dirs) clientNow(claims bool) (c client, err error) {
 	token := d.env.get(launchVariable)
 	millis, rest, _ := strings.Cut(token, ".")
 	random, number, _ := strings.Cut(rest, ".")
 	process, _ := strconv.Atoi(number) // none in a token of 3.0, whose launch nobody claims a second time
 	launched, parseErr := strconv.ParseInt(millis, 10, 64)
-	c = caller{isScript: !d.inSession(), asked: d.env.get(supervisorVariable)}
+	c = client{isScript: !d.inSession(), asked: d.env.get(supervisorVariable)}
 	if c.isScript {
 		return c, nil
 	}
@@ -157,13 +158,13 @@ func (d dirs) callerNow(claims bool) (c caller, err error) {
 	if c.isOthers || !claims || parseErr != nil || !validSession(random) {
 		return c, nil
 	}
-	client := pid
+	claimant := pid
 	if pid > 0 {
-		client, err = d.state.claim(token, process, pid)
+		claimant, err = d.state.claim(token, process, pid)
 	}
-	c.isOthers = client != pid
+	c.isOthers = claimant != pid
 	if c.isOthers {
-		c.isHelper = !isGone(client) && strings.HasPrefix(d.env.get(entrypointVariable), "sdk-")
+		c.isHelper = !isGone(claimant) && strings.HasPrefix(d.env.get(entrypointVariable), "sdk-")
 	} else {
 		c.launched = time.UnixMilli(launched).UTC()
 	}
@@ -172,15 +173,15 @@ func (d dirs) callerNow(claims bool) (c caller, err error) {
 
 // claim returns the client that has claimed the launch with that token. If nobody has, or the client has gone
 // and the launch's own process has not, pid claims it.
-func (d stateDir) claim(token string, process, pid int) (client int, err error) {
+func (d stateDir) claim(token string, process, pid int) (claimant int, err error) {
 	path := d.file("launch-" + token)
 	read := func() bool {
 		text, err := os.ReadFile(path)
-		client, _ = strconv.Atoi(string(text))
-		return err == nil && (client == pid || !isGone(client) || isGone(process))
+		claimant, _ = strconv.Atoi(string(text))
+		return err == nil && (claimant == pid || !isGone(claimant) || isGone(process))
 	}
 	if read() {
-		return client, nil
+		return claimant, nil
 	}
 	if err := d.create(); err != nil {
 		return pid, err
@@ -191,7 +192,7 @@ func (d stateDir) claim(token string, process, pid int) (client int, err error) 
 	}
 	defer unlock()
 	if read() { // another hook was faster
-		return client, nil
+		return claimant, nil
 	}
 	return pid, replaceFile(path, []byte(strconv.Itoa(pid)))
 }
@@ -200,7 +201,7 @@ func (d stateDir) claim(token string, process, pid int) (client int, err error) 
 // ccc.json. The launch and the switches decide, whichever came last. If there was neither, CCC_SUPERVISOR
 // decides, unless it comes from another client's launch. A hook that is run by hand is supervised unless
 // CCC_SUPERVISOR says otherwise.
-func modeOf(state sessionState, c caller, observe bool) mode {
+func modeOf(state sessionState, c client, observe bool) mode {
 	isOn := state.isBefore(c.launched)
 	present := state.Enabled
 	if present == "" {

@@ -57,11 +57,11 @@ func TestModeOf(t *testing.T) {
 		return sessionState{Enabled: m, SwitchedAt: launch.Add(since)}
 	}
 	none, on, off := sessionState{}, at(modeOn, -time.Hour), at(modeOff, -time.Hour)
-	launched, asked := caller{launched: launch, asked: "1"}, caller{asked: "1"}
+	launched, asked := client{launched: launch, asked: "1"}, client{asked: "1"}
 	for _, test := range []struct {
 		name   string
 		state  sessionState
-		caller caller
+		client client
 		want   mode
 	}{
 		{"launched", none, launched, modeOn},
@@ -70,25 +70,25 @@ func TestModeOf(t *testing.T) {
 		{"switched off by a wrong clock", at(modeOff, time.Hour), launched, modeOn},
 		{"observed", at(modeObserve, -time.Hour), asked, modeObserve},
 		{"observed, then launched", at(modeObserve, -time.Hour), launched, modeOn},
-		{"switched on against the variable", on, caller{asked: "0"}, modeOn},
+		{"switched on against the variable", on, client{asked: "0"}, modeOn},
 		{"switched off against the variable", off, asked, modeOff},
 		{"the variable", none, asked, modeOn},
-		{"another value", none, caller{asked: "yes"}, modeOff},
-		{"the variable of others", none, caller{asked: "1", isOthers: true}, modeOff},
-		{"switched on, a launch of others", on, caller{asked: "1", isOthers: true}, modeOn},
-		{"nobody", none, caller{}, modeOff},
-		{"by hand", none, caller{isScript: true}, modeOn},
-		{"by hand, switched off", off, caller{isScript: true}, modeOff},
-		{"by hand against the variable", none, caller{isScript: true, asked: "0"}, modeOff},
-		{"what a tool has started", on, caller{isHelper: true}, modeOff},
-		{"ccc review", off, caller{isReview: true}, modeOn},
+		{"another value", none, client{asked: "yes"}, modeOff},
+		{"the variable of others", none, client{asked: "1", isOthers: true}, modeOff},
+		{"switched on, a launch of others", on, client{asked: "1", isOthers: true}, modeOn},
+		{"nobody", none, client{}, modeOff},
+		{"by hand", none, client{isScript: true}, modeOn},
+		{"by hand, switched off", off, client{isScript: true}, modeOff},
+		{"by hand against the variable", none, client{isScript: true, asked: "0"}, modeOff},
+		{"what a tool has started", on, client{isHelper: true}, modeOff},
+		{"ccc review", off, client{isReview: true}, modeOn},
 	} {
-		expectIs(t, test.name, modeOf(test.state, test.caller, false), test.want)
+		expectIs(t, test.name, modeOf(test.state, test.client, false), test.want)
 		observed := test.want
 		if observed == modeOn {
 			observed = modeObserve
 		}
-		expectIs(t, test.name+", observed", modeOf(test.state, test.caller, true), observed)
+		expectIs(t, test.name+", observed", modeOf(test.state, test.client, true), observed)
 	}
 }
 
@@ -100,7 +100,7 @@ func TestCallerOfOthers(t *testing.T) {
 	} {
 		of := environ{projectVariable + "=/p", fmt.Sprint(clientVariable, "=", os.Getpid())}
 		d := dirs{state: stateDir(t.TempDir()), env: append(of, strings.Fields(variables)...)}
-		c, err := d.callerNow(true)
+		c, err := d.clientNow(true)
 		check(t, err)
 		expectIs(t, variables+": of others", c.isOthers, isOthers)
 		expectIs(t, variables+": launched", c.launched.IsZero(), true)

@@ -69,7 +69,7 @@ func readSources(d dirs, args []string) (s sources) {
 func (d dirs) projectSettings() []string {
 	const local = ".claude/settings.local.json"
 	files := []string{filepath.Join(d.here, ".claude/settings.json")}
-	main, isMain := strings.CutSuffix(treeOf(d.here).Repository, "/.git")
+	main, isMain := strings.CutSuffix(worktreeOf(d.here).Repository, "/.git")
 	if isMain && main != resolved(d.here) {
 		files = append(files, filepath.Join(main, local))
 	}

@@ -68,7 +68,7 @@ func (s sessionFiles) runningFile(review string) string {
 
 // A place is where a session is at work: a working tree, or outside git a directory, with ccc's files of it.
 type place struct {
-	tree
+	worktree
 	project string // where the session was started
 	cwd     string // where its agent is
 	root    string // where a reviewer runs: the project, or another working tree of its repository with cwd
@@ -81,10 +81,10 @@ type place struct {
 // place returns the place of a session of the project whose agent is in cwd: a session can enter another
 // working tree. A linked one that was removed and made anew is another place.
 func (d stateDir) place(project, cwd string, env []string) place {
-	p := place{tree: treeOf(project), project: project, cwd: cwd, root: project, dir: d, env: env}
-	there := treeOf(cwd)
-	if there.Repository != "" && there.Repository == p.Repository && there != p.tree {
-		p.tree = there
+	p := place{worktree: worktreeOf(project), project: project, cwd: cwd, root: project, dir: d, env: env}
+	there := worktreeOf(cwd)
+	if there.Repository != "" && there.Repository == p.Repository && there != p.worktree {
+		p.worktree = there
 		p.root = there.Top
 	}
 	name := p.Top

@@ -99,7 +99,7 @@ func summarize(known sessionFiles, config *configuration) summary {
 		movedFrom: movedFrom, Limit: cmp.Or(h.limit, config.Supervisor.MaxIterations),
 		err: errors.Join(stateErr, err)}
 	if !state.UpdatedAt.IsZero() {
-		s.Mode = modeOf(state, caller{asked: "1"}, config.Supervisor.Observe) // on, if it was never switched
+		s.Mode = modeOf(state, client{asked: "1"}, config.Supervisor.Observe) // on, if it was never switched
 	}
 	if h.updated.After(s.UpdatedAt) {
 		s.UpdatedAt = h.updated
@@ -171,7 +171,7 @@ func sumUp(sessions []summary) string {
 	if all.SentBack >= 5 {
 		acted = say(sumActedOn, all.ActedOn)
 	}
-	numbers := say(sumNumbers, count(all.Reviews, reviews), all.SentBack, acted, all.Approved, all.Unjudged)
+	numbers := say(sumNumbers, plural(all.Reviews, reviews), all.SentBack, acted, all.Approved, all.Unjudged)
 	return joined(numbers, dollars(all.CostUSD))
 }
 

@@ -27,7 +27,7 @@ type supervision struct {
 	past       *history     // of the session's timeline; the end of a review reads on
 	queue      promptQueue  // of a hook's session, from a stop or a question on
 	place      place
-	caller     caller    // of a hook
+	client     client    // that runs the hook
 	release    func()    // releases the lock of a review that has begun
 	lost       error     // the first that kept state, timeline or output from being written; nil if all was
 	noLog      sync.Once // tells that the log can't be written
@@ -38,19 +38,19 @@ func (s *supervision) mode() mode { return s.modeBy(s.state) }
 
 // modeBy is mode by that state.
 func (s *supervision) modeBy(state sessionState) mode {
-	return modeOf(s.queue.switched(state), s.caller, s.config.Supervisor.Observe)
+	return modeOf(s.queue.switched(state), s.client, s.config.Supervisor.Observe)
 }
 
 // changeState changes the state of a hook's session.
 func (s *supervision) changeState(change func(*sessionState)) error {
 	return s.session.update(func(state *sessionState) {
 		isNoted := s.dirs.env.get(jobVariable) != "" && state.Provider != ""
-		if !s.caller.isScript && !isNoted { // a moved session's variables may be another launch's
+		if !s.client.isScript && !isNoted { // a moved session's variables may be another launch's
 			state.Provider = cmp.Or(s.dirs.env.get(providerVariable), noProvider)
 		}
-		if state.isBefore(s.caller.launched) { // a launch switches it on
+		if state.isBefore(s.client.launched) { // a launch switches it on
 			state.Enabled = modeOn
-			state.SwitchedAt = s.caller.launched
+			state.SwitchedAt = s.client.launched
 		}
 		change(state)
 		state.UpdatedAt = now()
@@ -79,7 +79,7 @@ func (s *supervision) reviewersProvider() (own *provider, isSessions bool) {
 }
 
 // launched reports whether ccc launched the session's client supervised.
-func (s *supervision) launched() bool { return !s.caller.launched.IsZero() }
+func (s *supervision) launched() bool { return !s.client.launched.IsZero() }
 
 // listening returns why nobody waits for a decision any more, nil while somebody does. There are three
 // reasons. A signal has ended ccc: the cause of ctx says so. The client has gone: a killed client sends no
@@ -87,7 +87,7 @@ func (s *supervision) launched() bool { return !s.caller.launched.IsZero() }
 func (s *supervision) listening(ctx context.Context) error {
 	state, _ := s.session.readState() // if it can't be read, it has the last switch
 	switch {
-	case errors.Is(context.Cause(ctx), errUserEnded), s.caller.pid > 0 && isGone(s.caller.pid):
+	case errors.Is(context.Cause(ctx), errUserEnded), s.client.pid > 0 && isGone(s.client.pid):
 		return errUserEnded
 	case s.modeBy(state) == modeOff:
 		return errSwitchedOff

@@ -17,7 +17,7 @@ func modeLine(s summary, present mode, limit int) string {
 		used = ""
 	}
 	now := joined(say(modeIs, say(modeNames[present])), used, s.result)
-	all := joined(say(reviewsOfSession, count(s.Reviews, reviews)), dollars(s.CostUSD))
+	all := joined(say(reviewsOfSession, plural(s.Reviews, reviews)), dollars(s.CostUSD))
 	return strings.Join([]string{now, all, say(modeHow)}, "\n")
 }
 
@@ -52,7 +52,7 @@ func (s *supervision) command(operand string) (answer string, isTask bool) {
 	err := s.changeState(func(state *sessionState) {
 		state.Enabled = to
 		state.SwitchedAt = now()
-		if launched := s.caller.launched; launched.After(state.SwitchedAt) { // by a clock that was wrong
+		if launched := s.client.launched; launched.After(state.SwitchedAt) { // by a clock that was wrong
 			state.SwitchedAt = launched
 		}
 	})
@@ -69,7 +69,7 @@ func (s *supervision) command(operand string) (answer string, isTask bool) {
 	case to == modeOff:
 		answer = say(switchedOff)
 	case s.mode() == modeOn:
-		answer = say(switchedOn, count(limit, reviews))
+		answer = say(switchedOn, plural(limit, reviews))
 	case to == modeOn:
 		answer = say(switchedOnObserved)
 	default:

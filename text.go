@@ -41,7 +41,7 @@ func cutMiddle(text string, keep int) string {
 		return text
 	}
 	half := keep / 2
-	missing := say(leftOut, count(len(runes)-2*half, characters))
+	missing := say(leftOut, plural(len(runes)-2*half, characters))
 	return string(runes[:half]) + "\n" + missing + "\n" + string(runes[len(runes)-half:])
 }
 
@@ -52,7 +52,7 @@ func cutLines(text string, first, last int) string {
 	if missing <= 1 {
 		return text
 	}
-	kept := append(slices.Clone(lines[:first]), say(leftOut, count(missing, linesCounted)))
+	kept := append(slices.Clone(lines[:first]), say(leftOut, plural(missing, linesCounted)))
 	return strings.Join(append(kept, lines[len(lines)-last:]...), "\n")
 }
 

@@ -101,7 +101,7 @@ type changeFacts struct {
 
 // addition returns what the line of the end adds to that of the begin.
 func (r review) addition() review {
-	r.Seen.tree = tree{}
+	r.Seen.worktree = worktree{}
 	return review{ID: r.ID, Observed: r.Observed, reviewerFacts: r.reviewerFacts, changeFacts: r.changeFacts,
 		Ended: r.Ended, outcome: r.outcome}
 }
@@ -169,7 +169,7 @@ func (t *tokens) add(u tokens) {
 
 // A look is a working tree at one time. Outside a repository only its worktree is there.
 type look struct {
-	tree
+	worktree
 	begin
 	Unseen string `json:"unseen,omitempty"` // why its tree is not known
 }

@@ -73,7 +73,7 @@ func TestTimelineGrows(t *testing.T) {
 	h := testHook(t, eventStop)
 	h.config.Supervisor.MaxIterations = 100
 	h.dirs.env = setEnv(h.dirs.env, claudeVariable, "/none") // each review fails
-	of, sizes := subject{}, []int64{0}
+	of, sizes := judgedWork{}, []int64{0}
 	for range 50 {
 		words := strings.Repeat("x", 1000)
 		of.talk.requests = append(of.talk.requests, userRequest{words: words})

@@ -341,7 +341,7 @@ func (plan *tryPlan) findPlaces() error {
 	if home == "" {
 		return errors.New("HOME is not set")
 	}
-	t := treeOf(dir)
+	t := worktreeOf(dir)
 	plan.project = t.Top
 	add := func(path string, permissions uint32) {
 		isDirectory := filepath.IsAbs(path) && syscall.Access(path+"/", permissions) == nil
