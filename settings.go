@@ -410,3 +410,21 @@ func keptPrompt(d dirs) keptFile { return keptFile{path: d.promptFile(), text: d
 
 // keptCommand is the file that makes /supervisor known to Claude Code.
 func keptCommand(d dirs) keptFile { return keptFile{path: d.commandFile(), text: commandFile} }
+
+// theirCommand returns the file that makes /supervisor a command or a skill of the user's own, in Claude
+// Code's directory or in the project, "" for none. Then ccc leaves it alone.
+func theirCommand(d dirs) string {
+	for _, dir := range []string{d.claude, filepath.Join(d.here, ".claude")} {
+		skill := filepath.Join(dir, "skills/supervisor/SKILL.md")
+		command := filepath.Join(dir, "commands/supervisor.md")
+		if _, err := os.Stat(skill); err == nil {
+			return skill
+		}
+		content, err := readUserFile(command)
+		in, _ := readInstallation(d) // without one, isOurs compares with this ccc's own text
+		if err == nil && content != nil && !keptCommand(d).isOurs(in, content) {
+			return command
+		}
+	}
+	return ""
+}

@@ -4,8 +4,6 @@ package main
 
 import (
 	"errors"
-	"os"
-	"path/filepath"
 	"strings"
 )
 
@@ -19,24 +17,6 @@ func modeLine(s summary, present mode, limit int) string {
 	now := joined(say(modeIs, say(modeNames[present])), used, s.result)
 	all := joined(say(reviewsOfSession, plural(s.Reviews, reviews)), dollars(s.CostUSD))
 	return strings.Join([]string{now, all, say(modeHow)}, "\n")
-}
-
-// theirCommand returns the file that makes /supervisor a command or a skill of the user's own, in Claude
-// Code's directory or in the project, "" for none. Then ccc leaves it alone.
-func theirCommand(d dirs) string {
-	for _, dir := range []string{d.claude, filepath.Join(d.here, ".claude")} {
-		skill := filepath.Join(dir, "skills/supervisor/SKILL.md")
-		command := filepath.Join(dir, "commands/supervisor.md")
-		if _, err := os.Stat(skill); err == nil {
-			return skill
-		}
-		content, err := readUserFile(command)
-		in, _ := readInstallation(d) // without one, isOurs compares with this ccc's own text
-		if err == nil && content != nil && !keptCommand(d).isOurs(in, content) {
-			return command
-		}
-	}
-	return ""
 }
 
 // command carries out /supervisor with its operand and returns the answer, which keeps the prompt from the
