@@ -6,7 +6,9 @@ package main
 import (
 	"cmp"
 	"errors"
+	"flag"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -42,8 +44,12 @@ func (plan *tryPlan) start(scratch string) (*tryCopy, error) {
 	ours := os.NewFile(uintptr(ends[0]), "process 1")
 	theirs := os.NewFile(uintptr(ends[1]), "ccc")
 	defer theirs.Close()
-	args := slices.Concat([]string{"ccc", tryInsideSubcommand, scratch, plan.dir, plan.project}, plan.places,
-		[]string{"--"}, plan.command)
+	args := []string{"ccc", tryInsideSubcommand, "-scratch=" + scratch, "-dir=" + plan.dir,
+		"-project=" + plan.project}
+	for _, place := range plan.places {
+		args = append(args, "-place="+place)
+	}
+	args = slices.Concat(args, []string{"--"}, plan.command)
 	cmd := &exec.Cmd{Path: "/proc/self/exe", Args: args, Env: plan.env, SysProcAttr: newNamespaces(),
 		Stdin: plan.stdin, Stdout: plan.stdout, Stderr: plan.stderr, ExtraFiles: []*os.File{theirs, sockets}}
 	if err := cmd.Start(); err != nil {
@@ -173,12 +179,17 @@ func copyHint(err error, read func(path string) ([]byte, error)) string {
 	return ""
 }
 
-// tryProcessOne is ccc in-copy: as process 1, with SCRATCH DIR PROJECT PLACE... -- COMMAND..., it builds a
-// copy and runs the command there; any other process is the probe's command, which must leave the host's
-// files alone.
+// tryProcessOne is ccc in-copy. As process 1, with the flags of start and a command, it builds a copy and
+// runs the command there. Any other process is the probe's command, which must leave the host's files alone.
 func tryProcessOne(args []string) int {
-	end := slices.Index(args, "--")
-	if os.Getpid() != 1 || end < 3 {
+	b := new(copyBuilder)
+	set := flag.NewFlagSet(tryInsideSubcommand, flag.ContinueOnError)
+	set.SetOutput(io.Discard)
+	dir := set.String("dir", "", "")
+	set.StringVar(&b.scratch, "scratch", "", "")
+	set.StringVar(&b.project, "project", "", "")
+	set.Func("place", "", func(path string) error { b.places = append(b.places, path); return nil })
+	if os.Getpid() != 1 || set.Parse(args) != nil || b.project == "" {
 		return breakOut(args)
 	}
 	runtime.LockOSThread() // privileges are a thread's, and this one starts the command
@@ -189,9 +200,8 @@ func tryProcessOne(args []string) int {
 		os.Exit(1)
 	}()
 	signal.Notify(make(chan os.Signal, 1)) // unread: a command that signals all must not end the copy
-	b := &copyBuilder{scratch: args[0], project: args[2], places: args[3:end],
-		sockets: os.NewFile(hostSockets, "sockets")}
-	enter := func() error { return os.Chdir(args[1]) }
+	b.sockets = os.NewFile(hostSockets, "sockets")
+	enter := func() error { return os.Chdir(*dir) }
 	for _, step := range []func() error{closeOnExec, b.build, raiseLoopback, enter, dropPrivileges} {
 		if err := step(); err != nil {
 			fmt.Fprint(ccc, err)
@@ -199,7 +209,7 @@ func tryProcessOne(args []string) int {
 		}
 	}
 	fmt.Fprint(ccc, readyMessage)
-	return runAndReap(args[end+1:])
+	return runAndReap(set.Args())
 }
 
 // closeOnExec keeps all but stdin, stdout and stderr from the command: an open file would lead out of the

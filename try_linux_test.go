@@ -461,8 +461,9 @@ func init() {
 	switch os.Getenv(testMainVariable) {
 	case "connect":
 		reach(os.Args[1:])
-	case "ccc_without_walls": // a process 1 that builds nothing: ccc in-copy SCRATCH DIR ... FILE PORT
-		os.WriteFile(filepath.Join(os.Args[3], os.Args[len(os.Args)-2]), nil, 0o600)
+	case "ccc_without_walls": // a process 1 that builds nothing: ccc in-copy -scratch=... -dir=DIR ... FILE PORT
+		dir := strings.TrimPrefix(os.Args[3], "-dir=")
+		os.WriteFile(filepath.Join(dir, os.Args[len(os.Args)-2]), nil, 0o600)
 		fmt.Fprint(os.NewFile(cccSocket, "ccc"), readyMessage)
 	case "ccc_that_fails":
 		os.Exit(3)
