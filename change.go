@@ -134,7 +134,6 @@ func (o *treeReader) nameUnread() error {
 
 func (o *treeReader) leaveOut(why words, path string) { o.leftOut[why] = append(o.leftOut[why], path) }
 
-// A judgedChange is what a review judges.
 type judgedChange struct {
 	seen    look               // the working tree now; Unseen is why the change is not known
 	from    begin              // where it begins

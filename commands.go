@@ -12,7 +12,6 @@ import (
 	"strings"
 )
 
-// A subcommand is a word that ccc answers to.
 type subcommand struct {
 	name     string
 	operands string // a word for each; after one with ... anything may follow, and the first ends the flags
@@ -70,7 +69,6 @@ func commands() []subcommand {
 	}
 }
 
-// usage returns how the command is called.
 func (c subcommand) usage() string {
 	text := "usage: ccc " + c.name
 	for _, f := range c.flags {
@@ -79,7 +77,6 @@ func (c subcommand) usage() string {
 	return strings.TrimSpace(text + " " + c.operands)
 }
 
-// page returns the help of the command.
 func (c subcommand) page() string {
 	text := c.usage() + "\n  " + c.brief + "\n"
 	for _, f := range c.flags {

@@ -11,7 +11,6 @@ import (
 	"strings"
 )
 
-// A configuration is what ccc.json sets.
 type configuration struct {
 	Supervisor supervisorConfig
 	Language   string // "" means the locale's
@@ -44,7 +43,6 @@ type provider struct {
 	Env  map[string]string // "" unsets a variable; ${NAME} stands for the value of NAME in ccc's environment
 }
 
-// A configKey is a key of ccc.json.
 type configKey struct {
 	path, brief string // brief is for ccc help config
 	value       any    // where its value goes, nil for a pattern of keys
@@ -52,7 +50,6 @@ type configKey struct {
 	isWrong     bool   // c's current value is of that type, and not allowed
 }
 
-// keys are all keys of ccc.json.
 func (c *configuration) keys() []configKey {
 	const text = "a string"
 	s := &c.Supervisor

@@ -100,7 +100,6 @@ func (c *checkup) checkConfiguration() (string, error) {
 	return path, nil
 }
 
-// checkReviewer checks the reviewer's own provider.
 func (c *checkup) checkReviewer() (string, error) {
 	return c.launch.config.Supervisor.Provider, c.launch.checkReviewer()
 }

@@ -27,7 +27,6 @@ func adoptOrphans(adopts bool) {
 	_, _, _ = syscall.Syscall(syscall.SYS_PRCTL, prSetChildSubreaper, value, 0)
 }
 
-// childProcesses returns the numbers of this process' children.
 func childProcesses() (pids []int) {
 	paths, _ := filepath.Glob("/proc/self/task/*/children")
 	for _, path := range paths {

@@ -77,7 +77,6 @@ func variables(names ...string) func() *regexp.Regexp {
 	return lazyRegexp("^(" + strings.Join(names, "|") + ")$")
 }
 
-// without returns env without those variables.
 func without(env []string, lost func() *regexp.Regexp) []string {
 	return slices.DeleteFunc(slices.Clone(env), func(entry string) bool {
 		name, _, _ := strings.Cut(entry, "=")
@@ -97,7 +96,6 @@ const supervisorFlag = "--supervisor"
 // A mode is whether the stops of a session are reviewed, and whether a review may send the agent back.
 type mode string
 
-// The modes.
 const (
 	modeOn      mode = "on"
 	modeOff     mode = "off"
@@ -166,10 +164,8 @@ func allValues(args []string, name string) (values []string) {
 // An environ is an environment: NAME=value each. Commands get the process's own from main.
 type environ []string
 
-// get returns the value of name, or "".
 func (e environ) get(name string) string { return lookupEnv(e, name) }
 
-// stateDir is the path of the state directory.
 type stateDir string
 
 // dirs are ccc's own program, the directories that it uses, as absolute paths, and its environment.

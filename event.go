@@ -16,7 +16,6 @@ import (
 	"time"
 )
 
-// A hookEvent is what Claude Code passes to a hook.
 type hookEvent struct {
 	SessionID            string                     `json:"session_id"`
 	HookEventName        string                     `json:"hook_event_name"`

@@ -50,7 +50,6 @@ func (w warning) Unwrap() error { return w.error }
 // A misuse is an error in the arguments of a subcommand. main.go adds the usage to it.
 type misuse struct{ error }
 
-// usageError is a misuse of the subcommand name.
 func usageError(name, format string, args ...any) error {
 	return misuse{error: fmt.Errorf("%s: %w", name, fmt.Errorf(format, args...))}
 }

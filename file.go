@@ -48,14 +48,12 @@ func lockFile(path string) (unlock func(), err error) {
 	}
 }
 
-// isFileAt reports whether path names the open file.
 func isFileAt(path string, file *os.File) bool {
 	opened, err := file.Stat()
 	named, namedErr := os.Stat(path)
 	return err == nil && namedErr == nil && os.SameFile(opened, named)
 }
 
-// sameFile reports whether two paths lead to the same file.
 func sameFile(a, b string) bool {
 	x, errX := os.Stat(a)
 	y, errY := os.Stat(b)

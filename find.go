@@ -93,7 +93,6 @@ func transcriptStart(path string) string {
 	})
 }
 
-// A storedSession is a session of Claude Code's that has a transcript.
 type storedSession struct {
 	id, path string
 	written  time.Time // the transcript's

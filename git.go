@@ -137,7 +137,6 @@ func (g gitRunner) output(args ...string) (string, error) {
 	return lines[0], nil
 }
 
-// lines runs git and returns the lines that it prints.
 func (g gitRunner) lines(args ...string) ([]string, error) {
 	var out bytes.Buffer
 	err := g.run("", &out, args...)
@@ -176,7 +175,6 @@ func (g gitRunner) run(stdin string, out io.Writer, args ...string) error {
 	return err
 }
 
-// A changedPath is a path of a change.
 type changedPath struct {
 	name    string // as git quotes it
 	letter  string // git's
@@ -213,7 +211,6 @@ func (g gitRunner) contents(from, to string) map[string]string {
 	return byName(paths)
 }
 
-// byName returns the contents of the paths.
 func byName(paths []changedPath) map[string]string {
 	contents := map[string]string{}
 	for _, path := range paths {

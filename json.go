@@ -206,7 +206,6 @@ func (r *jsonReader) value() *jsonValue {
 	return v
 }
 
-// sameJSON reports whether two JSON texts have the same value.
 func sameJSON(a, b string) bool {
 	var x, y any
 	errX := json.Unmarshal([]byte(a), &x)

@@ -14,7 +14,6 @@ const (
 	english = "en"
 )
 
-// languages are the values of language in ccc.json.
 var languages = []string{chinese, english}
 
 // lang is the language of this process. It is set once, before the first text is used, and once more by ccc

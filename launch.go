@@ -290,7 +290,6 @@ func (l *launch) doubled() error {
 	return withHint(err, "leave it to one of them"+edit)
 }
 
-// addDirs returns the directories that --add-dir adds to the session.
 func (l *launch) addDirs() []string {
 	absolute := func(dir string) string { return absoluteIn(l.dirs.here, dir) }
 	return mapped(allValues(l.args, "--add-dir"), absolute)

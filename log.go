@@ -15,7 +15,6 @@ import (
 	"time"
 )
 
-// showLog is ccc log [-f] [-n N] [--json] [SESSION].
 func showLog(c *invocation, d dirs) (err error) {
 	last := 0
 	most := 1

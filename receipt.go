@@ -122,7 +122,6 @@ func callInWords(call, top string) string {
 	return doing(call)
 }
 
-// isCommand reports whether a call runs a command.
 func isCommand(call string) bool { return strings.HasPrefix(call, "Bash(") }
 
 // tryCall matches the beginning of a call of ccc try, up to the command that it runs.
@@ -196,7 +195,6 @@ func (r review) reviewSpending() string {
 	return spent
 }
 
-// isAnswered reports whether a reviewer answered.
 func (r review) isAnswered() bool { return r.Verdict == verdictAllow || r.Verdict == verdictBlock }
 
 // verdictBasis is what a verdict rests on if nothing was run in a copy, else "".

@@ -12,7 +12,6 @@ import (
 	"unicode/utf8"
 )
 
-// masked replaces a secret.
 const masked = "***"
 
 // redact replaces the secrets in a text that ccc did not write, for people who see it, and in what a run

@@ -20,7 +20,6 @@ import (
 	"time"
 )
 
-// A reviewerCall is one call of the reviewer.
 type reviewerCall struct {
 	claude     string // the path of its program
 	env        []string

@@ -50,7 +50,6 @@ func unbroken(command string) string {
 	return strings.ReplaceAll(printable(strings.TrimSpace(command)), "\n", " ⏎ ")
 }
 
-// joined joins the parts that are not empty to one line.
 func joined(parts ...string) string {
 	return strings.Join(slices.DeleteFunc(parts, func(part string) bool { return part == "" }), " · ")
 }
@@ -72,7 +71,6 @@ func commandLine(args ...[]string) string {
 	return line
 }
 
-// mapped returns what change makes of each of all.
 func mapped[T any](all []T, change func(T) T) []T {
 	all = slices.Clone(all)
 	for i := range all {
@@ -194,7 +192,6 @@ func (s *screen) writeText(text string) {
 	}
 }
 
-// notice writes text to stderr.
 func notice(text string) {
 	out := newScreen(os.Stderr)
 	out.writeText(text)

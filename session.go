@@ -40,7 +40,6 @@ type sessionState struct {
 	Begins map[string]sessionBegin `json:"begins,omitempty"`
 }
 
-// A sessionBegin is where a session's change begins in a working tree.
 type sessionBegin struct {
 	begin
 	Top string `json:"worktree"`
@@ -294,7 +293,6 @@ type backgroundJob struct {
 	ForkSessionID, ForkParentSessionID string
 }
 
-// readJob reads the job in which the hook runs.
 func (d dirs) readJob() (job backgroundJob) {
 	text, _ := os.ReadFile(filepath.Join(d.env.get(jobVariable), "state.json"))
 	_ = json.Unmarshal(text, &job)

@@ -65,7 +65,6 @@ var hookCall = lazyRegexp(`("[^"]*"|'[^']*'|\S+)\s+["']?` + hookSubcommand + `(?
 // cccName matches the names of ccc's program, such as ccc-linux-amd64, a file of a release.
 var cccName = lazyRegexp(`^ccc([-._0-9].*)?$`)
 
-// callsCCC reports whether a hook command calls a ccc.
 func callsCCC(command, self string) bool {
 	call := hookCall().FindStringSubmatch(command)
 	return command == hookCommand(self) || call != nil && isCCC(strings.Trim(call[1], `"'`), self)
@@ -77,7 +76,6 @@ func isCCC(program, self string) bool {
 	return name == filepath.Base(self) || cccName().MatchString(name)
 }
 
-// A settingsEditor edits the text of a settings.json.
 type settingsEditor struct {
 	before, text []byte
 	root         *jsonValue // text, parsed
@@ -183,7 +181,6 @@ func (e *settingsEditor) addHook(wanted wantedHook, self string) {
 	}
 }
 
-// An ownEntry is an entry of settings.json that calls a ccc.
 type ownEntry struct {
 	path    []string // hooks, event, index of the group, hooks, index
 	value   *jsonValue
@@ -256,7 +253,6 @@ func lacking(path string, why error) error {
 		"\"My settings.json is made by a program, or is read-only\":\nls -ld "+shellQuote(nearestThere(path)))
 }
 
-// A writtenFile is a file that a launch has written.
 type writtenFile struct {
 	path          string
 	before, after []byte // before is nil if there was none

@@ -42,7 +42,6 @@ func (d stateDir) newestLaunch() string {
 	return string(token)
 }
 
-// noteLaunch makes the launch with that token the newest.
 func (d stateDir) noteLaunch(token string) error {
 	return replaceFile(d.file(newestLaunchName), []byte(token))
 }
@@ -262,7 +261,6 @@ func (d stateDir) owned() (paths []string, others int, err error) {
 	return paths, others, err
 }
 
-// sizeOf returns how many bytes the files below dir have.
 func sizeOf(dir string) (size int64) {
 	_ = filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil { // another launch sweeps, too

@@ -16,7 +16,6 @@ import (
 // statusRows is how many sessions ccc status lists: a screen of them.
 const statusRows = 20
 
-// showStatus is ccc status [--json].
 func showStatus(c *invocation, d dirs) error {
 	ids, err := d.state.sessions()
 	if err != nil {

@@ -139,13 +139,11 @@ func (s *supervision) warnReview(err error) {
 	}
 }
 
-// append adds the entry to the timeline.
 func (s *supervision) append(e entry) {
 	e.Project = s.place.project
 	s.warnLost("writing the timeline", s.session.append(e))
 }
 
-// print writes progress to stderr.
 func (s *supervision) print(lines ...string) {
 	notice(redact(strings.Join(lines, "\n")))
 }
@@ -159,7 +157,6 @@ func (s *supervision) warn(during string, err error) {
 	s.log("warning", "during", during, "error", err)
 }
 
-// log adds a line to the log.
 func (s *supervision) log(what string, pairs ...any) {
 	pairs = append([]any{"session_id", s.session.id}, pairs...)
 	if err := s.session.dir.log(what, pairs...); err != nil {

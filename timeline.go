@@ -174,7 +174,6 @@ type look struct {
 	Unseen string `json:"unseen,omitempty"` // why its tree is not known
 }
 
-// A begin is where a change begins.
 type begin struct {
 	Tree   string    `json:"tree,omitempty"`   // git's id of what lay there, as `git add -A` would commit it
 	Commit string    `json:"commit,omitempty"` // the commit checked out; none before the first
@@ -197,7 +196,6 @@ type step struct {
 	DurationSeconds float64 `json:"duration_seconds,omitempty"` // how long it took
 }
 
-// redacted returns the step with secrets redacted.
 func (s step) redacted() step {
 	for _, quoted := range []*string{&s.Tool, &s.Words, &s.Command, &s.Output, &s.Error} {
 		*quoted = redact(*quoted)
@@ -205,7 +203,6 @@ func (s step) redacted() step {
 	return s
 }
 
-// The kinds of steps.
 const (
 	stepCall    = "call"    // a call of a tool
 	stepRefused = "refused" // Claude Code refused the call, which was recorded before
@@ -338,7 +335,6 @@ func (h *history) review(id string) *review {
 	return nil
 }
 
-// add adds the next line.
 func (h *history) add(e entry) {
 	h.line++
 	h.project = cmp.Or(e.Project, h.project)
@@ -388,7 +384,6 @@ func (h *history) addReview(line review) {
 // noSteps returns empty lists, which are JSON as lists, not null.
 func noSteps() steps { return steps{Tools: []string{}, Runs: []step{}, Refused: []string{}} }
 
-// add adds the next step.
 func (d *steps) add(next step) {
 	switch next.Kind {
 	case stepCall:
@@ -492,7 +487,6 @@ func (h *history) budgetLeft(budget float64) float64 {
 	return math.Round((budget-h.last.spent)*1e6) / 1e6 // a difference of fractions has odd last digits
 }
 
-// occasion returns what r is a review of.
 func (r review) occasion() *occasion { return occasionNamed(r.Event) }
 
 // approves reports whether r approved work: not a question.

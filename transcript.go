@@ -20,7 +20,6 @@ import (
 	"time"
 )
 
-// A conversation is what ccc reads of a transcript.
 type conversation struct {
 	requests   []userRequest // the user's words that stand, oldest first
 	submitted  []string      // all entries that were typed or submitted, also what was taken back
@@ -184,7 +183,6 @@ func hasMark(line []byte, mark string) bool {
 	return false
 }
 
-// line reads one line.
 func (c *conversation) line(line []byte) {
 	isMarked := func(mark string) bool { return hasMark(line, mark) }
 	marks := entryMarks
@@ -425,7 +423,6 @@ func isUsersOwn(text string) bool {
 	return text != "" && !agentsStopped().MatchString(text) && !slices.ContainsFunc(starts, isStart)
 }
 
-// A content is what a message says and calls.
 type content struct {
 	words string // its text, or of a list of blocks the texts, each on a line
 	call  string // the id of its last call, "" for none

@@ -49,7 +49,6 @@ func startClaude(c *invocation, d dirs) error {
 	return failure{code: 126, err: fmt.Errorf("starting %s: %w", l.claude, err)}
 }
 
-// write writes the files that a supervised launch needs.
 func (l *launch) write() error {
 	d := l.dirs
 	for _, path := range []string{d.lockFile(), d.ccc, filepath.Dir(d.commandFile()), d.state.trialDir()} {

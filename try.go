@@ -189,7 +189,6 @@ func (plan *tryPlan) connect(printed io.Writer) error {
 	return nil
 }
 
-// A tryCopy is a copy that has been started.
 type tryCopy struct {
 	cmd   *exec.Cmd
 	ready func() error // waits until the copy is ready, or returns why there is none

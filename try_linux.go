@@ -143,7 +143,6 @@ func ownIDs(path string, id int) (ids []syscall.SysProcIDMap) {
 	return ids
 }
 
-// withCopyHint returns err with copyHint.
 func withCopyHint(err error) error { return withHint(err, copyHint(err, os.ReadFile)) }
 
 // copyHint returns what to do about err, which keeps a copy from being made, or "" if that is not known.

@@ -23,7 +23,6 @@ const (
 // ignoreFile is named in why there is no look, if it is the way out.
 const ignoreFile = ".gitignore"
 
-// showVerdict is ccc verdict.
 func showVerdict(c *invocation, d dirs) error {
 	word, lines, err := d.state.place(d.here, d.here, d.env).verdict()
 	if err != nil {

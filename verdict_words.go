@@ -108,7 +108,6 @@ func withoutThinking(text string) string {
 	return text
 }
 
-// decisionKeys are the keys under which a verdict has its decision.
 var decisionKeys = []string{"allow_stop", "allowStop"}
 
 const (
