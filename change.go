@@ -179,9 +179,8 @@ func rank(isLast bool) int {
 }
 
 // changedPaths returns the paths in which the tree or commit from differs from what o has seen, in git's
-// order. since is the begin to which from belongs. A path that is not part of the change gets no letter.
-// Such a path is still on disk, but neither in HEAD nor in the begin's commit: it has become ignored, or the
-// look leaves it out.
+// order. since is the begin to which from belongs. A path that is not part of the change gets no letter: it
+// is on disk, but neither in HEAD nor in the begin's commit. It is ignored now, or the look leaves it out.
 func (o *treeReader) changedPaths(from string, since begin) (paths []changedPath, err error) {
 	paths, err = o.differing(from, o.seen.Tree)
 	committed := sync.OnceValue(func() map[string]string { // and not in the look

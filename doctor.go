@@ -1,8 +1,7 @@
 package main
 
 // ccc doctor is a launch that writes nothing, then the trial of the hooks and of a copy. A finding has a
-// level, a subject and, if it is not ok, a last line with the command that fixes it. No variable's value is
-// shown.
+// level, a subject and, if it is not ok, the command that fixes it. No variable's value is shown.
 
 import (
 	"bytes"

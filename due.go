@@ -85,8 +85,7 @@ func (h *hook) findSession() {
 	}
 }
 
-// due returns what is to be judged of the event. If no review is due, told is the message for the user, nil
-// for none.
+// due returns what is to be judged. If no review is due, told is the message for the user, nil for none.
 func (h *hook) due(ctx context.Context, on *occasion) (of judgedWork, told any, isDue bool) {
 	isObservedQuestion := func() bool { return on.isQuestion && h.mode() == modeObserve }
 	if isObservedQuestion() { // it would only wait for its review
@@ -118,9 +117,8 @@ func (h *hook) due(ctx context.Context, on *occasion) (of judgedWork, told any, 
 
 // putsOff reports whether the review of a stop is put off, and records that. It is if subagents of an
 // interactive session still work: their end wakes the session. If the same subagents worked at the last such
-// stop, one of them may hang, and the stop is reviewed. Those subagents are forgotten after a review, or
-// after a prompt that Claude Code itself submits: a subagent that is resumed has the same id (2.1.280,
-// 2.1.332).
+// stop, one of them may hang, and the stop is reviewed. They are forgotten after a review, or after a prompt
+// that Claude Code itself submits: a subagent that is resumed keeps its id (2.1.280, 2.1.332).
 func (h *hook) putsOff() bool {
 	ids := h.event.subagents()
 	isInteractive := h.dirs.env.get(entrypointVariable) == "cli"

@@ -1,9 +1,8 @@
 package main
 
 // What ccc starts (a reviewer, the trial of the hooks, the demo) ends with it. It stays in ccc's process
-// group, which Claude Code signals as a whole. ccc signals its own child and what it adopted, never the
-// group: that may be claude's. On Linux ccc adopts what the child leaves behind, and the kernel ends the
-// child when ccc dies.
+// group, which Claude Code signals as a whole. ccc signals its own child and what it adopted, not the group,
+// which may be claude's. On Linux ccc adopts what the child leaves, and the kernel ends the child with ccc.
 
 import (
 	"context"

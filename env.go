@@ -213,9 +213,8 @@ func currentDir() (string, error) {
 	return here, nil
 }
 
-// withFileHint returns err with what to do about a file that can't be used: look who may write there. It
-// names a variable of ccc's that leads there and is relative or leads nowhere. Another error gets the hint
-// other.
+// withFileHint returns err with a hint if a file can't be used: look who may write there. The hint names a
+// variable of ccc's that leads there and is relative or leads nowhere. Any other error gets the hint other.
 func withFileHint(err error, other string) error {
 	f := failureOf(err)
 	at := new(fs.PathError)

@@ -113,8 +113,7 @@ const transcriptPatience = 2 * time.Second
 const queuePatience = 400 * time.Millisecond
 
 // conversation reads the transcript after the agent's last words are in it. If prompt, the user's last, is
-// not "", that has to be there, too: as an entry, or still in the queue. conversation reads the transcript
-// again only if it has grown.
+// not "", that has to be there, too: as an entry, or still in the queue.
 func (e *hookEvent) conversation(prompt string) (talk conversation, err error) {
 	if e.TranscriptPath == "" {
 		return conversation{incomplete: true}, errors.New("the event names none")

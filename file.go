@@ -208,8 +208,7 @@ func inside(path, dir string) bool {
 	return path == dir || dir == "/" || strings.HasPrefix(path, dir+"/")
 }
 
-// readUserFile reads a file of the user's, nil if it is missing, and no pipe or device: that could hang a
-// hook.
+// readUserFile reads a file of the user's, nil if it is missing. A pipe, which could hang it, is refused.
 func readUserFile(path string) ([]byte, error) {
 	info, err := os.Stat(path)
 	switch {

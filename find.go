@@ -98,8 +98,7 @@ type storedSession struct {
 	written  time.Time // the transcript's
 }
 
-// storedSessions returns the sessions in Claude Code's directory dir, the newest first. A subagent's file,
-// agent-*.jsonl, is no session.
+// storedSessions returns the sessions in Claude Code's directory dir, newest first. A subagent's file is none.
 func storedSessions(dir string) (sessions []storedSession) {
 	// For filepath.Glob a bracket in dir is a pattern, too.
 	names, _ := fs.Glob(os.DirFS(dir), "projects/*/*.jsonl")

@@ -201,8 +201,7 @@ func (g gitRunner) differing(from, to string) (paths []changedPath, err error) {
 	return paths, err
 }
 
-// contents returns what the paths in which two trees differ have in the second one. It is empty if one of the
-// trees is not there.
+// contents returns what the paths in which two trees differ have in the second; empty if one is not there.
 func (g gitRunner) contents(from, to string) map[string]string {
 	var paths []changedPath
 	if from != "" && to != "" {
@@ -219,8 +218,7 @@ func byName(paths []changedPath) map[string]string {
 	return contents
 }
 
-// hasAll reports whether HEAD has all commits that the branch, or the stash, got since. A ref that is not
-// there got none.
+// hasAll reports whether HEAD has all commits that the ref got since. A ref that is not there got none.
 func (g gitRunner) hasAll(ref string, since time.Time) bool {
 	if ref == "" || since.IsZero() {
 		return true

@@ -1,8 +1,7 @@
 package main
 
-// ccc supervisor-hook reads one event of Claude Code's from stdin and writes one decision to stdout. If
-// anything goes wrong, it makes no decision and exits with 0: Claude Code takes 2, Go's code for a panic, as
-// "block".
+// ccc supervisor-hook reads one event of Claude Code's from stdin and writes one decision to stdout. If it
+// fails, it makes no decision and exits with 0: Claude Code takes 2, Go's code for a panic, as "block".
 
 import (
 	"cmp"
@@ -86,8 +85,7 @@ func (h *hook) stop(on *occasion) any {
 var probePatience = 2 * time.Second
 
 // introduce tells the user, before the first prompt, that the session is supervised. Claude Code shows this
-// at once, and the model does not get it (2.1.280, 2.1.332). If the source is compact, no session begins:
-// the old one goes on.
+// at once, and the model does not get it (2.1.280, 2.1.332). After a compaction the old session goes on.
 func (h *hook) introduce() any {
 	if mark := h.dirs.env.get(triedVariable); mark != "" && h.launched() {
 		h.warn("noting that the hooks run", os.WriteFile(mark, nil, 0o600))

@@ -71,8 +71,7 @@ func (v *jsonValue) variable() string {
 }
 
 // setJSON returns text with value under path, both valid JSON, and every other byte as it was. It creates
-// missing objects; an index one past the last of an array adds an item. Claude Code's indent is two blanks a
-// level.
+// missing objects; an index one past the last of an array adds an item. It indents as Claude Code does.
 func setJSON(text []byte, value string, path ...string) []byte {
 	parent, _ := parseJSON(text)
 	margin := "\n  "

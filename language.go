@@ -16,8 +16,7 @@ const (
 
 var languages = []string{chinese, english}
 
-// lang is the language of this process. It is set once, before the first text is used, and once more by ccc
-// doctor, before it quotes one.
+// lang is the language of this process. It is set before the first text is used; ccc doctor sets it again.
 var lang = chinese
 
 // noLocale is the name of a locale without a language.

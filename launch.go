@@ -244,8 +244,7 @@ func (l *launch) checkPrompt() error {
 	return withFileHint(err, editHint(source))
 }
 
-// files are those that a launch keeps beside settings.json. The prompt is one of them unless only the project
-// has one.
+// files are those that a launch keeps beside settings.json, the prompt unless only the project has one.
 func (l *launch) files() []keptFile {
 	files := []keptFile{keptCommand(l.dirs)}
 	_, projectErr := os.Lstat(filepath.Join(l.dirs.here, promptName))

@@ -1,7 +1,6 @@
 package main
 
-// ccc log: a session as a story for people. Each line of its timeline is written as it comes, with secrets
-// redacted.
+// ccc log: a session as a story for people. Each line of its timeline is written as it comes, redacted.
 
 import (
 	"cmp"
@@ -329,8 +328,7 @@ func (s *story) writeEnd(r *review) {
 	}
 }
 
-// keepsRequest reports whether the kept request is that of the review: no later review asked a reviewer,
-// which would have overwritten it.
+// keepsRequest reports whether the kept request is that of the review: no later review has overwritten it.
 func (s *story) keepsRequest(r *review) bool {
 	isLater := func(other review) bool { return other.Way != "" && other.Begun.After(r.Begun) }
 	return r.Way != "" && !slices.ContainsFunc(s.history.Reviews, isLater)

@@ -1,7 +1,6 @@
 package main
 
-// When a session is reviewed. What is particular to an occasion is in its row. A new occasion is a row and
-// its texts.
+// When a session is reviewed. All that is particular to an occasion is in its row, and in the row's texts.
 
 import (
 	"encoding/json"
@@ -37,8 +36,7 @@ type occasion struct {
 	otherwise words                              // and what the user can do
 }
 
-// The events of Claude Code that ccc answers, the tool of which it reviews the calls, and the "event" of a
-// review by hand.
+// The events that ccc answers, the tool whose calls it reviews, and the event of a review by hand.
 const (
 	eventStop       = "Stop"
 	eventPreToolUse = "PreToolUse"

@@ -62,9 +62,8 @@ type judgedWork struct {
 	check       string            // what came of the project's own check, "" if there is none
 }
 
-// awaited says what is still to come of the work: background tasks and wake-ups, a plan, or, in a review by
-// hand, that the agent is at work. If something is still to come, an approval ends no request. "" means
-// nothing.
+// awaited says what is still to come of the work, "" for nothing: background tasks, wake-ups, a plan, or by
+// hand that the agent is at work. If something is still to come, an approval ends no request.
 func (s judgedWork) awaited() string {
 	var awaited []string
 	for _, text := range slices.Concat(s.tasks, s.crons) {

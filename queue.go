@@ -42,8 +42,7 @@ func isUnclear(operand string) bool {
 	return (isWord || mayBeOff) && !slices.Contains(modes, operand)
 }
 
-// switchTo returns the mode that /supervisor with that operand switches to, and whether the operand is a
-// task.
+// switchTo returns the mode that /supervisor switches to with that operand, and whether that is a task.
 func switchTo(operand string) (to mode, isTask bool) {
 	if slices.Contains(modes, operand) {
 		return mode(operand), false

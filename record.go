@@ -37,8 +37,7 @@ type newestReview struct {
 	Review  string `json:"review"`
 }
 
-// record reads the record, an empty one if there is none. If it is torn, with errCorrupt, everything in the
-// working tree is open.
+// record reads the record, an empty one if there is none. In a torn one, with errCorrupt, everything is open.
 func (p place) record() (r treeRecord, err error) {
 	text, err := readUserFile(p.file(".json"))
 	if err == nil && text != nil && json.Unmarshal(text, &r) != nil {

@@ -167,9 +167,8 @@ func (s *supervision) ask(ctx context.Context, r *review, of judgedWork) error {
 	return err
 }
 
-// isSentBackByCheck runs the project's own check, if there is one, in the review of a stop or by hand. If
-// the check fails, that is the verdict. If it failed the time before, too, the reviewer is asked all the
-// same.
+// isSentBackByCheck runs the project's own check, if there is one, in the review of a stop or by hand. If the
+// check fails, that is the verdict. If it failed the time before, too, the reviewer is asked.
 func (s *supervision) isSentBackByCheck(ctx context.Context, r *review, of *judgedWork) bool {
 	if r.occasion().isQuestion || checkMode(s.place.Top) == "" {
 		return false
@@ -351,8 +350,7 @@ func (s *supervision) recordEnd(r review) {
 // feedbackLimit is in characters. Claude Code gives the agent a reason whole, and twice, so length costs.
 const feedbackLimit = 8000
 
-// cutFeedback shortens feedback to feedbackLimit and names the file that has all of it. If that can't be
-// written, the feedback stays whole.
+// cutFeedback shortens feedback to feedbackLimit, if a file can keep all of it, and names that file.
 func (s *supervision) cutFeedback(feedback string) string {
 	runes := []rune(feedback)
 	if len(runes) <= feedbackLimit {

@@ -82,13 +82,11 @@ func causeOf(err error, dir string) cause {
 	return ""
 }
 
-// noReason matches what is written to stderr of a model that is not known: a notice (2.1.280, 2.1.332), a
-// sentence.
+// noReason matches what stderr says of a model that is not known: a notice (2.1.280, 2.1.332), a sentence.
 var noReason = lazyRegexp(`(?m)^(\[claude-code:|.*doesn't recognize the model).*$`)
 
-// start runs the reviewer until it ends by itself, until a moment after its verdict, or until ctx ends.
-// Nothing of it runs on after that. stderr is the end of what it wrote there, on one line, without what
-// explains no failure.
+// start runs the reviewer until it ends by itself, a moment after its verdict, or when ctx ends. Nothing of
+// it runs on. stderr is the end of what it wrote there, on one line, without what explains no failure.
 func (c *reviewerCall) start(ctx context.Context, note func(step)) (
 	stream *reviewStream, stderr string, err error,
 ) {

@@ -38,8 +38,7 @@ type reviewerCall struct {
 	warn       func(error) // takes what goes wrong without ending the review
 }
 
-// call returns the call of the reviewer, and with it who is asked. An error means that no reviewer can be
-// asked.
+// call returns the call of the reviewer, and who is asked. An error means that no reviewer can be asked.
 func (s *supervision) call(ctx context.Context, r review, of judgedWork) (
 	c *reviewerCall, who reviewerFacts, err error,
 ) {
@@ -242,9 +241,8 @@ func (c *reviewerCall) flags() (flags [][]string) {
 	return flags
 }
 
-// reviewersPermissions is the reviewer's permission mode, which refuses what no rule allows. ownPermissions
-// is Claude Code's own mode. It refuses the same, since nobody can be asked. 2.1.280 takes its own mode if
-// scrubVariable is set.
+// reviewersPermissions is the reviewer's permission mode, which refuses what no rule allows. If scrubVariable
+// is set, 2.1.280 takes ownPermissions, its own mode. It refuses the same, since nobody can be asked.
 const reviewersPermissions, ownPermissions = "dontAsk", "default"
 
 // asked is the call as it is kept: a comment with the source of the instructions and with the flags, in

@@ -148,8 +148,7 @@ func (c *configuration) budgetFails(env environ) bool {
 	return hasProvider || olderThan(version, tellsCost)
 }
 
-// versionPatience bounds the wait for claude --version, which takes 10 to 100 ms: a hook has 10 s. A
-// variable, for tests.
+// versionPatience bounds the wait for claude --version: 10 to 100 ms, and a hook has 10 s. Tests set it.
 var versionPatience = 5 * time.Second
 
 var versionAnswer = lazyRegexp(`([0-9]+\.[0-9]+\.[0-9]+\S*) \(Claude Code\)`)

@@ -62,9 +62,8 @@ func (o *openChange) id() string {
 
 var errCorrupt = errors.New("the file is corrupt")
 
-// readState returns the state of the session. If there is none, it returns a fresh state. On an error it
-// returns a fresh state with the timeline's last switch. The error is errCorrupt for a file that makes no
-// sense.
+// readState returns the state of the session, a fresh one if there is none or it can't be read. In the
+// latter case that has the timeline's last switch. The error is errCorrupt for a file that makes no sense.
 func (s sessionFiles) readState() (sessionState, error) {
 	fresh := sessionState{SessionID: s.id, CreatedAt: now()}
 	text, err := os.ReadFile(s.stateFile())
@@ -128,8 +127,7 @@ type client struct {
 }
 
 // newLaunchToken returns the value of CCC_LAUNCH, which everything below a launch inherits: the time in
-// milliseconds, what no other launch has, and the number of this process, which becomes the client or a
-// wrapper of it.
+// milliseconds, what no other launch has, and this process, which becomes the client or a wrapper of it.
 func newLaunchToken() string {
 	return fmt.Sprintf("%d.%s.%d", now().UnixMilli(), rand.Text(), os.Getpid())
 }
@@ -255,8 +253,7 @@ func (s sessionFiles) beginAs(job sessionFiles) error {
 	})
 }
 
-// readPast reads the history of the session with that state, which goes on from those that it was before
-// Claude Code moved it.
+// readPast reads the history of the session with that state, which goes on from what it was before a move.
 func (s sessionFiles) readPast(state sessionState) (*history, error) {
 	ids := append(slices.Clone(state.MovedFrom), s.id)
 	past, err := s.dir.session(ids[0]).readHistory()

@@ -134,8 +134,7 @@ func (e *settingsEditor) replace(text []byte) {
 	e.root, _ = parseJSON(text)
 }
 
-// install adds the missing muting keys, which it returns, and the hooks that call self. Else only ccc's own
-// entries change.
+// install adds the missing muting keys, which it returns, and ccc's hooks. All else stays as it is.
 func (e *settingsEditor) install(c *configuration, self string) (added []string) {
 	for _, key := range mutingKeys {
 		if e.root.at(key).raw == "" {
@@ -328,8 +327,7 @@ type installation struct {
 	Added []string          `json:"added"` // the muting keys that ccc has added to settings.json
 }
 
-// withUserFiles calls use with the record, under the lock of all that ccc writes for the user. It creates
-// Claude Code's directory.
+// withUserFiles calls use with the record, under the lock of all that ccc writes. It makes d.claude first.
 func withUserFiles(d dirs, use func(in *installation) error) error {
 	if err := os.MkdirAll(d.claude, 0o700); err != nil {
 		return err

@@ -129,8 +129,7 @@ func (s source) setting(key string) (what, removal string) {
 	return s.name + ": " + key, "remove it:\n" + editHint(s.name)
 }
 
-// allows reports whether the user, whose account file s is, has approved this API key for interactive
-// sessions.
+// allows reports whether the user's account, s, approves this API key for interactive sessions.
 func (s source) allows(key string) bool {
 	isEnd := func(end jsonMember) bool { return end.value.text == key[max(0, len(key)-20):] }
 	return slices.ContainsFunc(s.settings.at("customApiKeyResponses", "approved").items(), isEnd)
@@ -250,8 +249,7 @@ func (s sources) bashRule() (rule, file string) {
 
 // namesToken reports whether a provider with these values gets a token, in the variable or in a header. Only
 // a token always takes the place of the user's login. Beside any other header Claude Code sends the login,
-// too. In an interactive session it sends the login in the place of a key that is not approved (2.1.280 to
-// 2.1.332).
+// too; in an interactive session also in the place of a key that is not approved (2.1.280 to 2.1.332).
 func namesToken(values map[string]string) bool {
 	headers := "\n" + strings.ToLower(values[headersVariable])
 	return strings.TrimSpace(values[tokenVariable]) != "" || strings.Contains(headers, "\nauthorization:")

@@ -97,8 +97,7 @@ func (d stateDir) place(project, cwd string, env []string) place {
 // How long git may take: for a review or ccc verdict, and at a prompt, for which the user waits.
 var reviewLookPatience, promptLookPatience = 5 * time.Second, time.Second
 
-// within returns the place for an event in which git may take as long as patience, all its calls together.
-// end must be called.
+// within returns the place for an event in which git may take patience, all in all. end must be called.
 func (p place) within(ctx context.Context, patience time.Duration) (bounded place, end func()) {
 	p.ctx, end = context.WithTimeoutCause(ctx, patience, errors.New(say(gitTooSlow, patience)))
 	return p, end
@@ -233,8 +232,7 @@ func (d stateDir) sweep() error {
 	return err
 }
 
-// sweepDaily sweeps once a day, at a launch: to measure a large store takes 0.4 s. The time of the lock's
-// file is that of the last sweep.
+// sweepDaily sweeps once a day: to measure a large store takes 0.4 s. The lock has the last sweep's time.
 func (d stateDir) sweepDaily() error {
 	const day = 24 * time.Hour
 	if swept, err := os.Stat(d.lockFile()); err == nil && time.Since(swept.ModTime()).Abs() < day {
@@ -243,8 +241,7 @@ func (d stateDir) sweepDaily() error {
 	return errors.Join(d.sweep(), os.Chtimes(d.lockFile(), time.Time{}, now()))
 }
 
-// owned returns the paths of ccc's files, sorted, and how many other files are in the directory, which may be
-// missing.
+// owned returns the paths of ccc's files, sorted, and how many others there are. d may be missing.
 func (d stateDir) owned() (paths []string, others int, err error) {
 	entries, err := os.ReadDir(string(d))
 	if errors.Is(err, fs.ErrNotExist) {

@@ -124,8 +124,7 @@ func summarize(known sessionFiles, config *configuration) summary {
 	return s
 }
 
-// add adds the reviews of a session to the numbers. The agent has acted on a refusal if the working tree was
-// another one at its next stop.
+// add adds a session's reviews. The agent has acted on a refusal if its next stop saw another tree.
 func (s *summary) add(all []review) {
 	var refused look
 	for _, r := range all {
@@ -187,9 +186,8 @@ func (s summary) counted() string {
 	return strings.TrimSpace(fmt.Sprintf("%s %d/%d", mode, s.number, s.Limit))
 }
 
-// showTable writes the sessions as a table, each on one line: a long project is cut at its beginning, since
-// the end of a path tells more, and the request at the edge of the screen. The project has at most half of
-// what they share.
+// showTable writes the sessions as a table, each on one line. A long project is cut at its beginning, as the
+// end of a path tells more. It has at most half of what it shares with the request, which is cut at its end.
 func showTable(s *screen, sessions []summary) {
 	const result, project, request = 2, 4, 5 // columns of statusHeads
 	var heads []string

@@ -1,7 +1,6 @@
 package main
 
-// ccc at work on a session: its mode and its limit, who waits for a decision, and what is printed, logged and
-// recorded of it.
+// ccc at work on a session: its mode, its limit, who waits, and what is printed, logged and recorded of it.
 
 import (
 	"cmp"
@@ -124,8 +123,7 @@ func (s *supervision) untilEnded(timeout time.Duration, late error) (context.Con
 	return ctx, func() { signal.Stop(signals); cancel(nil); stop() }
 }
 
-// warnLost is warn for an error that kept something from being recorded. The first one is also shown in the
-// session.
+// warnLost is warn for an error that kept something from being recorded. The session shows the first one.
 func (s *supervision) warnLost(during string, err error) {
 	s.lost = cmp.Or(s.lost, err)
 	s.warn(during, err)

@@ -7,8 +7,7 @@ import (
 	"strings"
 )
 
-// modeLine is the state of a session of that mode: the reviews of this request, the last verdict, and what
-// the session's reviews have cost.
+// modeLine tells of a session: its mode, the request's reviews, the last verdict, and what all have cost.
 func modeLine(s summary, present mode, limit int) string {
 	used := say(reviewsUsed, s.number, limit)
 	if present == modeObserve { // which counts for no limit

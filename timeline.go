@@ -320,8 +320,7 @@ func (h *history) read() error {
 	return err
 }
 
-// endingTime, in seconds, is how long after its deadline a review may still be ending: termGrace,
-// killPatience and pipePatience.
+// endingTime, in seconds, is what an end may take after the deadline: termGrace, killPatience, pipePatience.
 const endingTime = 5
 
 // isAbandoned reports whether the review has no end, and does not run any more.
@@ -427,8 +426,7 @@ func (r review) lastTime() time.Time {
 	return cmp.Or(r.Ended, r.Begun)
 }
 
-// newestRequest returns the user's newest request: a prompt, or if no hook has recorded one, what the last
-// review was given.
+// newestRequest returns the newest prompt, or if no hook has recorded one, what the last review was given.
 func (h *history) newestRequest() string {
 	newest := h.newestPrompt
 	for i := len(h.Reviews) - 1; i >= 0 && newest == ""; i-- {

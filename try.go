@@ -1,8 +1,7 @@
 package main
 
 // ccc try runs a command in a throw-away copy of the machine: it may write to the project, HOME and temporary
-// directories, alone sees that, and reaches nobody outside. What it writes lies in a scratch directory on
-// disk.
+// directories, alone sees that, and reaches nobody. What it writes lies in a scratch directory on disk.
 
 import (
 	"cmp"
@@ -295,8 +294,7 @@ func probeCopy(ctx context.Context, dir string, env []string) (readOnlyHome bool
 	return code == tryHomeReadOnly, plan.foreign, nil
 }
 
-// breakOut is the probe's command, ccc in-copy FILE PORT: it can write FILE, and must not reach PORT of the
-// loopback.
+// breakOut is the probe's command, ccc in-copy FILE PORT. It can write FILE, and must not reach the port.
 func breakOut(args []string) int {
 	if len(args) != 2 {
 		fmt.Fprintln(os.Stderr, "ccc: "+tryInsideSubcommand+" is for ccc try only")

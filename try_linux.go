@@ -127,8 +127,7 @@ func capabilities(call uintptr, sets *capabilitySets) error {
 	return callError("capget, capset", errno)
 }
 
-// ownIDs maps each id that a user namespace can have to itself. For root these are all ids in the map at
-// path, for any other user it is id.
+// ownIDs maps to itself each id that a user namespace can have: for root all in the map at path, else id.
 func ownIDs(path string, id int) (ids []syscall.SysProcIDMap) {
 	if os.Getuid() != 0 {
 		return []syscall.SysProcIDMap{{ContainerID: id, HostID: id, Size: 1}}
@@ -211,8 +210,7 @@ func tryProcessOne(args []string) int {
 	return runAndReap(set.Args())
 }
 
-// closeOnExec keeps all but stdin, stdout and stderr from the command: an open file would lead out of the
-// copy.
+// closeOnExec keeps all but descriptors 0 to 2 from the command: an open file would lead out of the copy.
 func closeOnExec() error {
 	const closeRange, flag = 436, 4 // package syscall lacks the call; amd64 and arm64 have one number
 	_, _, errno := syscall.Syscall(closeRange, 3, 1<<32-1, flag)

@@ -55,8 +55,7 @@ func (v verdict) exitCode() int {
 	return 1
 }
 
-// verdict returns the word, and the reason: which review it was, when, and what follows from it. An error
-// means that it can't be told.
+// verdict returns the word and the reason: which review, when, what follows. The error says why not.
 func (p place) verdict() (word verdict, lines []string, err error) {
 	record, err := p.record()
 	if err != nil || record.Last == nil {
@@ -106,8 +105,7 @@ func (p place) verdict() (word verdict, lines []string, err error) {
 	return word, append(lines, told...), nil
 }
 
-// whyNone tells why the record knows of no review, and if a variable names the state directory, where it was
-// looked for.
+// whyNone tells why the record has no review, and the state directory's path if a variable names that.
 func (p place) whyNone() []string {
 	lines := []string{say(nobodyHere, pathFrom("", p.Top))}
 	if _, err := os.Stat(p.file(".json")); err == nil && p.Repository == "" { // a prompt has taken it out

@@ -98,8 +98,7 @@ func (r *resultLine) answerText() (text string) {
 	return withoutThinking(text)
 }
 
-// withoutThinking returns text without the closed <think> block that some models begin with. What they weigh
-// in there is no decision.
+// withoutThinking returns text without the closed <think> block of some models: it holds no decision.
 func withoutThinking(text string) string {
 	_, rest, isClosed := strings.Cut(text, "</think>")
 	if isClosed && strings.HasPrefix(strings.TrimSpace(text), "<think>") {
