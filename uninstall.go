@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"strings"
 	"syscall"
 )
@@ -35,12 +34,7 @@ func uninstall(c *invocation) error {
 		fmt.Printf("%s: kept; to remove it too: ccc uninstall --purge\n", d.state)
 		return nil
 	}
-	// Claude Code's folder of the trials, named after their directory, is empty (2.1.280, 2.1.332).
-	name := notOfFolder().ReplaceAllString(resolved(d.state.trialDir()), "-")
-	folder := filepath.Join(d.claude, "projects", name)
 	removed, others, err := d.state.purge()
-	_ = os.Remove(filepath.Join(folder, "memory"))
-	_ = os.Remove(folder)
 	if err == nil && others == 0 {
 		fmt.Printf("%s: removed\n", d.state)
 	} else if err == nil {
@@ -48,8 +42,6 @@ func uninstall(c *invocation) error {
 	}
 	return err
 }
-
-var notOfFolder = lazyRegexp(`[^A-Za-z0-9]`)
 
 // removeInstallation removes what launches have written, and last the record and the lock.
 func removeInstallation(d dirs, in *installation) error {
