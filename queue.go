@@ -14,9 +14,9 @@ const fullStop = "\u3002" // in Chinese
 // slashCommand returns what follows /supervisor in prompt: a mode, "" for a query, or other words as they
 // are. ok is false for any other prompt.
 func slashCommand(prompt string) (operand string, ok bool) {
-	rest, ok := strings.CutPrefix(strings.TrimSpace(prompt), "/supervisor")
-	operand = strings.TrimSpace(rest)
-	ok = ok && (rest == "" || operand != rest)
+	fields := strings.Fields(prompt)
+	ok = len(fields) > 0 && fields[0] == "/supervisor"
+	operand = strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(prompt), "/supervisor"))
 	if meant, isMode := modeOperands[strings.ToLower(strings.TrimRight(operand, fullStop))]; isMode {
 		return string(meant), ok
 	}
