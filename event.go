@@ -102,7 +102,15 @@ func (e *hookEvent) subagents() (ids []string) {
 }
 
 // occasion returns what the event is to be reviewed for, nil if it is not reviewed.
-func (e *hookEvent) occasion() *occasion { return occasionOf(e.HookEventName, e.ToolName) }
+func (e *hookEvent) occasion() *occasion {
+	isOf := func(o *occasion) bool {
+		return o.event == e.HookEventName && !o.isByHand && (o.tool == "" || o.tool == e.ToolName)
+	}
+	if i := slices.IndexFunc(occasions, isOf); i >= 0 {
+		return occasions[i]
+	}
+	return nil
+}
 
 // transcriptPatience is how long the last entries of the transcript may take: Claude Code writes them a
 // moment after it has started the hook.

@@ -74,7 +74,7 @@ func replaceDurably(path string, data []byte) error { return replace(path, data,
 // replace is replaceFile, with what is done with the new file before it takes the place of the old one.
 func replace(path string, data []byte, finish func(*os.File) error) error {
 	target := followLinks(path)
-	temporary := temporaryOf(target)
+	temporary := filepath.Join(filepath.Dir(target), "."+filepath.Base(target)+".ccc-tmp")
 	os.Remove(temporary)
 	file, err := os.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
@@ -144,10 +144,6 @@ func makeOwn(path string) error {
 		_ = os.Chmod(path, info.Mode().Perm()|0o700) // another owner's stays, and can't be written to
 	}
 	return nil
-}
-
-func temporaryOf(path string) string {
-	return filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+".ccc-tmp")
 }
 
 // followLinks returns the file that path leads to. The last link may point to a file that does not exist yet.

@@ -59,17 +59,6 @@ var occasions = []*occasion{
 	{name: eventReview, isByHand: true, title: titleReview, section: sectionStop},
 }
 
-// occasionOf returns the occasion of an event of Claude Code's and of the tool that is called there, nil if
-// nothing is reviewed.
-func occasionOf(event, tool string) *occasion {
-	for _, o := range occasions {
-		if o.event == event && event != "" && (o.tool == "" || o.tool == tool) {
-			return o
-		}
-	}
-	return nil
-}
-
 // occasionNamed returns the occasion of that name. A later ccc may have written another name.
 func occasionNamed(name string) *occasion {
 	for _, o := range occasions {

@@ -1,8 +1,8 @@
 package main
 
-// One review of a session, of a stop, of a question or by hand: count, begin, call, end. It has a line in the
-// timeline when it begins and another when it ends. If ccc was killed in the review of a stop, the next
-// prompt writes the second. What goes wrong ends as a review that failed.
+// One review of a stop, of a question or by hand: count, begin, look, check, call, reviewer, settle. It has
+// a line in the timeline when it begins and another when it ends. If ccc was killed in the review of a stop,
+// the next prompt writes the second. What goes wrong ends as a review that failed.
 
 import (
 	"cmp"

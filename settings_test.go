@@ -145,7 +145,7 @@ func TestSettingsInstallFile(t *testing.T) {
 	long := ago(time.Hour).Truncate(time.Second)
 	for mode, text := range map[os.FileMode]string{0o600: "", 0o640: `{"a":1}`} {
 		d := dirs{claude: t.TempDir()}
-		path, temporary := d.settingsFile(), temporaryOf(d.installedFile())
+		path, temporary := d.settingsFile(), filepath.Join(d.claude, "..ccc-installed.json.ccc-tmp")
 		check(t, os.MkdirAll(filepath.Join(temporary, "x"), 0o700)) // nothing can be put beside the record
 		if text != "" {
 			check(t, os.WriteFile(path, []byte(text), mode))

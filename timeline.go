@@ -367,7 +367,8 @@ func (h *history) add(e entry) {
 
 // addReview adds a line of a review: one that begins, or what its end adds.
 func (h *history) addReview(line review) {
-	r := review{did: noSteps(), first: h.line}
+	none := steps{Tools: []string{}, Runs: []step{}, Refused: []string{}} // as JSON lists, not null
+	r := review{did: none, first: h.line}
 	if known := h.review(line.ID); known != nil {
 		r = *known
 		h.Reviews = slices.DeleteFunc(h.Reviews, func(r review) bool { return r.ID == line.ID })
@@ -379,9 +380,6 @@ func (h *history) addReview(line review) {
 	h.isPutOff = h.isPutOff && !r.occasion().isStop
 	h.Reviews = append(h.Reviews, r)
 }
-
-// noSteps returns empty lists, which are JSON as lists, not null.
-func noSteps() steps { return steps{Tools: []string{}, Runs: []step{}, Refused: []string{}} }
 
 func (d *steps) add(next step) {
 	switch next.Kind {
