@@ -1,6 +1,6 @@
 package main
 
-// Whether an event of Claude Code's is answered, and whether a stop or a question is to be reviewed.
+// Whose an event of Claude Code's is, whether it is answered, and whether a stop or a question is reviewed.
 
 import (
 	"cmp"

@@ -55,7 +55,7 @@ func untilSignal() context.Context {
 // other child meanwhile, which would be ended, too. The error is that of the command's end; cmd.Process is
 // nil if the command could not be started.
 func runToEnd(ctx context.Context, cmd *exec.Cmd) error {
-	runtime.LockOSThread() // to the kernel the end of the thread that starts the command is that of ccc
+	runtime.LockOSThread() // the kernel ends the child with the thread that started it, not with the process
 	defer runtime.UnlockOSThread()
 	cmd.SysProcAttr = endsWithParent()
 	cmd.WaitDelay = pipePatience

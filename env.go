@@ -88,7 +88,7 @@ func without(env []string, lost func() *regexp.Regexp) []string {
 const (
 	hookSubcommand      = "supervisor-hook" // in Claude Code's settings
 	trySubcommand       = "try"             // in the commands of the reviewer
-	tryInsideSubcommand = "in-copy"         // inside a copy; the rule `ccc try:*` would allow one with try
+	tryInsideSubcommand = "in-copy"         // inside a copy; the rule `ccc try:*` must not match it
 )
 
 const supervisorFlag = "--supervisor"

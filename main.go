@@ -102,7 +102,7 @@
 //
 //	switch.go             what answers /supervisor
 //	event.go              an event of Claude Code's, its conversation, and the decision that goes back
-//	due.go                whether an event is answered, and whether a stop is to be reviewed
+//	due.go                whose an event is, whether it is answered, and whether a stop is to be reviewed
 //	hook.go               one event in, one decision out
 //
 // Commands:

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// verdictName is what became of it, in a word or two.
+// verdictName is what became of the review, in a word or two.
 func (r review) verdictName() string {
 	if r.Observed && r.Verdict == verdictBlock {
 		return say(wouldBeSentBack)
@@ -18,7 +18,7 @@ func (r review) verdictName() string {
 	return cmp.Or(say(verdictNames[string(r.Verdict)]), string(r.Verdict)) // a timeline may hold any word
 }
 
-// result is that word and its time: how long ago, or how long the review has run.
+// result is the verdict's name with its time: how long ago, or how long the review has run.
 func (r review) result() string {
 	word := oneLine(r.verdictName())
 	if r.Verdict != verdictReviewing {

@@ -25,7 +25,7 @@ type treeRecord struct {
 	Last     *newestReview `json:"last,omitempty"`
 }
 
-// An approval is what the last one saw.
+// An approval is what the last approval of work saw.
 type approval struct {
 	begin
 	From begin `json:"from"` // where the approved change began

@@ -28,14 +28,14 @@ type supervision struct {
 	place      place
 	client     client    // that runs the hook
 	release    func()    // releases the lock of a review that has begun
-	lost       error     // the first that kept state, timeline or output from being written; nil if all was
+	lost       error     // the first that kept state, timeline or output from being written, nil for none
 	noLog      sync.Once // tells that the log can't be written
 }
 
 // mode returns the mode of the session, as its state was read last, and by what waits in the queue.
 func (s *supervision) mode() mode { return s.modeBy(s.state) }
 
-// modeBy is mode by that state.
+// modeBy is mode, if the session's state is that one.
 func (s *supervision) modeBy(state sessionState) mode {
 	return modeOf(s.queue.switched(state), s.client, s.config.Supervisor.Observe)
 }

@@ -251,7 +251,7 @@ type history struct {
 	file          lineReader
 }
 
-// A standing sums up the reviews of a session. If there is no such review, it is an empty one.
+// A standing sums up the reviews of a session. A review that there is not is an empty one.
 type standing struct {
 	stop review // the last of a stop
 	// The last that sent the agent back, unless work was approved after it. A prompt takes it back, but not an

@@ -35,7 +35,7 @@ type conversation struct {
 	dirs       []string      // what the user added with /add-dir, absolute
 	context    int           // how many tokens the agent's last request had, with those cached; 0: unknown
 	read       int64         // how many bytes of the transcript were read, in whole lines
-	wordsOnly  bool          // the agent has called no tool since the last prompt that it began with
+	wordsOnly  bool          // the agent has called no tool since the last prompt that began a turn
 	stopped    bool          // the user has interrupted the agent, and said nothing since
 	incomplete bool          // it can't be read, or its last entries had not come: see hookEvent.conversation
 }
