@@ -115,6 +115,23 @@ func (h *hook) due(ctx context.Context, on *occasion) (of judgedWork, told any, 
 	return of, told, false
 }
 
+// work returns what a review of the event judges. It waits until the transcript has the event's entries.
+func (h *hook) work(on *occasion) judgedWork {
+	e := h.event
+	of := judgedWork{section: on.section, inPlanMode: e.PermissionMode == "plan", tasks: e.BackgroundTasks,
+		crons: e.SessionCrons, lastMessage: string(e.LastAssistantMessage)}
+	if on.isQuestion {
+		of.question = encodeJSON(e.ToolInput)
+	}
+	var err error
+	of.talk, err = e.conversation(h.past.newestPrompt)
+	h.warn("reading the transcript", err)
+	if theirCommand(h.dirs) == "" {
+		h.queue.follow(e.TranscriptPath, of.talk)
+	}
+	return of
+}
+
 // putsOff reports whether the review of a stop is put off, and records that. It is if subagents of an
 // interactive session still work: their end wakes the session. If the same subagents worked at the last such
 // stop, one of them may hang, and the stop is reviewed. They are forgotten after a review, or after a prompt
@@ -157,21 +174,4 @@ func (h *hook) hasWorked(ctx context.Context, of *judgedWork) bool {
 	}
 	h.takeChange(ctx, occasionNamed(eventStop), of)
 	return len(of.change.paths) > 0 || ctx.Err() != nil // Esc, which is no stop of words
-}
-
-// work returns what a review of the event judges. It waits until the transcript has the event's entries.
-func (h *hook) work(on *occasion) judgedWork {
-	e := h.event
-	of := judgedWork{section: on.section, inPlanMode: e.PermissionMode == "plan", tasks: e.BackgroundTasks,
-		crons: e.SessionCrons, lastMessage: string(e.LastAssistantMessage)}
-	if on.isQuestion {
-		of.question = encodeJSON(e.ToolInput)
-	}
-	var err error
-	of.talk, err = e.conversation(h.past.newestPrompt)
-	h.warn("reading the transcript", err)
-	if theirCommand(h.dirs) == "" {
-		h.queue.follow(e.TranscriptPath, of.talk)
-	}
-	return of
 }

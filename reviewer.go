@@ -58,33 +58,6 @@ func (c *reviewerCall) run(ctx context.Context, note func(step)) (result outcome
 	return result, err
 }
 
-// What Claude Code says of an error with such a cause, in lower case (2.1.280, 2.1.332).
-var (
-	tooLong       = lazyRegexp(`prompt is too long|context window limit|request too large`)
-	keyRefused    = lazyRegexp(`not logged in|\b401\b|invalid api key|token has expired`)
-	modelNotFound = lazyRegexp(`issue with the selected model|model.*not[_ ]found|not_found_error.*model`)
-)
-
-// causeOf returns the cause of an error of a reviewer in dir, "" if another review may succeed.
-func causeOf(err error, dir string) cause {
-	said := strings.ToLower(err.Error())
-	_, missing := os.Stat(dir)
-	switch {
-	case tooLong().MatchString(said):
-		return causeTooLong
-	case keyRefused().MatchString(said):
-		return causeKey
-	case modelNotFound().MatchString(said):
-		return causeModel
-	case strings.Contains(said, "no conversation found"), errors.Is(missing, fs.ErrNotExist):
-		return causeGone
-	}
-	return ""
-}
-
-// noReason matches what stderr says of a model that is not known: a notice (2.1.280, 2.1.332), a sentence.
-var noReason = lazyRegexp(`(?m)^(\[claude-code:|.*doesn't recognize the model).*$`)
-
 // start runs the reviewer until it ends by itself, a moment after its verdict, or when ctx ends. Nothing of
 // it runs on. stderr is the end of what it wrote there, on one line, without what explains no failure.
 func (c *reviewerCall) start(ctx context.Context, note func(step)) (
@@ -124,6 +97,9 @@ func (c *reviewerCall) start(ctx context.Context, note func(step)) (
 	return stream, oneLine(noReason().ReplaceAllString(complaints.end(), "")), err
 }
 
+// noReason matches what stderr says of a model that is not known: a notice (2.1.280, 2.1.332), a sentence.
+var noReason = lazyRegexp(`(?m)^(\[claude-code:|.*doesn't recognize the model).*$`)
+
 // A reviewStream reads the reviewer's stdout, which is written to it.
 type reviewStream struct {
 	lineWriter
@@ -150,21 +126,6 @@ func newStream(output io.Writer, note func(step), warn func(error), finish func(
 		warn(fmt.Errorf("dropped a line of the reviewer's stream: %w", why))
 	}
 	return s
-}
-
-// close reads a last line that has no newline, and adds up what the review used.
-func (s *reviewStream) close() {
-	s.lineWriter.close()
-	s.outcome.Tokens = new(tokens)
-	for _, u := range s.usage {
-		s.outcome.Tokens.add(u)
-	}
-	// A message has all its input tokens, but of its output only the first.
-	s.outcome.Tokens.Output = max(s.outcome.Tokens.Output, s.written)
-	s.outcome.CostUSD = math.Round(s.outcome.CostUSD*1e6) / 1e6 // a sum of fractions has odd last digits
-	if s.isGuess {
-		s.outcome.CostUSD = 0
-	}
 }
 
 func (s *reviewStream) read(line []byte) {
@@ -220,26 +181,6 @@ func (s *reviewStream) read(line []byte) {
 	}
 }
 
-// takeResult takes the result of a turn. There are several if the reviewer has started something: its end
-// wakes the reviewer. The results come at once, or all at the end of a subagent (2.1.280, 2.1.332). So a
-// reviewer that has only spoken may be waiting, and words take no verdict back.
-func (s *reviewStream) takeResult(result *resultLine) {
-	for _, denial := range result.costs.Denials {
-		s.refuse(denial.Call)
-	}
-	for _, model := range result.costs.SinceLast {
-		s.outcome.CostUSD += model.CostUSD
-		s.isGuess = s.isGuess || model.Basis == "unknown"
-	}
-	s.written += result.costs.Usage.Output
-	if result.decided != "" || s.result == nil || s.result.decided == "" {
-		s.result = result
-	}
-	if result.decided != "" || result.fault != nil {
-		s.finish()
-	}
-}
-
 // A streamLine is what ccc reads of a line. A member of another shape is left empty, and the others count.
 type streamLine struct {
 	Type         string `json:"type"`
@@ -266,6 +207,22 @@ type contentBlock struct {
 	Said  json.RawMessage `json:"content"`
 }
 
+// describeTool returns a tool call as Claude Code's permission rules write it: Bash(git status).
+func describeTool(name string, input json.RawMessage) string {
+	var about struct {
+		Command  string `json:"command"`
+		FilePath string `json:"file_path"`
+		Pattern  string `json:"pattern"`
+		Path     string `json:"path"`
+	}
+	_ = json.Unmarshal(input, &about)
+	text := unbroken(cmp.Or(about.Command, about.FilePath, about.Pattern, about.Path))
+	if text == "" {
+		return name
+	}
+	return name + "(" + text + ")"
+}
+
 // refusals are the beginnings of what Claude Code answers to a call that it refuses (2.1.280 to 2.1.332).
 var refusals = []string{"Permission to use ", "<tool_use_error>File is in a directory that is denied ",
 	"<tool_use_error>InputValidationError", "<tool_use_error>Error: No such tool available"}
@@ -286,18 +243,61 @@ func (s *reviewStream) refuse(id string) {
 	}
 }
 
-// describeTool returns a tool call as Claude Code's permission rules write it: Bash(git status).
-func describeTool(name string, input json.RawMessage) string {
-	var about struct {
-		Command  string `json:"command"`
-		FilePath string `json:"file_path"`
-		Pattern  string `json:"pattern"`
-		Path     string `json:"path"`
+// takeResult takes the result of a turn. There are several if the reviewer has started something: its end
+// wakes the reviewer. The results come at once, or all at the end of a subagent (2.1.280, 2.1.332). So a
+// reviewer that has only spoken may be waiting, and words take no verdict back.
+func (s *reviewStream) takeResult(result *resultLine) {
+	for _, denial := range result.costs.Denials {
+		s.refuse(denial.Call)
 	}
-	_ = json.Unmarshal(input, &about)
-	text := unbroken(cmp.Or(about.Command, about.FilePath, about.Pattern, about.Path))
-	if text == "" {
-		return name
+	for _, model := range result.costs.SinceLast {
+		s.outcome.CostUSD += model.CostUSD
+		s.isGuess = s.isGuess || model.Basis == "unknown"
 	}
-	return name + "(" + text + ")"
+	s.written += result.costs.Usage.Output
+	if result.decided != "" || s.result == nil || s.result.decided == "" {
+		s.result = result
+	}
+	if result.decided != "" || result.fault != nil {
+		s.finish()
+	}
+}
+
+// close reads a last line that has no newline, and adds up what the review used.
+func (s *reviewStream) close() {
+	s.lineWriter.close()
+	s.outcome.Tokens = new(tokens)
+	for _, u := range s.usage {
+		s.outcome.Tokens.add(u)
+	}
+	// A message has all its input tokens, but of its output only the first.
+	s.outcome.Tokens.Output = max(s.outcome.Tokens.Output, s.written)
+	s.outcome.CostUSD = math.Round(s.outcome.CostUSD*1e6) / 1e6 // a sum of fractions has odd last digits
+	if s.isGuess {
+		s.outcome.CostUSD = 0
+	}
+}
+
+// What Claude Code says of an error with such a cause, in lower case (2.1.280, 2.1.332).
+var (
+	tooLong       = lazyRegexp(`prompt is too long|context window limit|request too large`)
+	keyRefused    = lazyRegexp(`not logged in|\b401\b|invalid api key|token has expired`)
+	modelNotFound = lazyRegexp(`issue with the selected model|model.*not[_ ]found|not_found_error.*model`)
+)
+
+// causeOf returns the cause of an error of a reviewer in dir, "" if another review may succeed.
+func causeOf(err error, dir string) cause {
+	said := strings.ToLower(err.Error())
+	_, missing := os.Stat(dir)
+	switch {
+	case tooLong().MatchString(said):
+		return causeTooLong
+	case keyRefused().MatchString(said):
+		return causeKey
+	case modelNotFound().MatchString(said):
+		return causeModel
+	case strings.Contains(said, "no conversation found"), errors.Is(missing, fs.ErrNotExist):
+		return causeGone
+	}
+	return ""
 }
