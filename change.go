@@ -221,9 +221,8 @@ func (o *treeReader) oldIn(b begin, others ...string) (isOld func(name string) b
 // path's diff: more than a request could show. listLimit is how many paths a request lists.
 const diffLimit, fileLimit, listLimit = 12_000, 4 * 12_000, 200
 
-// diff returns the diff of two trees, at most diffLimit characters of it, and names the files that it does
-// not show whole. paths are those in which they differ, in git's order. Small files come first, so that most
-// are shown whole, and the old ones last.
+// diff returns the diff of two trees, which differ in paths, cut to diffLimit, and names the files that it
+// does not show whole. Small files come first, so that most are shown whole, and the old ones last.
 func (o *treeReader) diff(from, to string, paths []changedPath) (shown, rest string, err error) {
 	type fileDiff struct {
 		changedPath

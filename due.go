@@ -155,9 +155,8 @@ func (h *hook) notePutOff(ids []string) {
 }
 
 // hasWorked reports whether a stop is to be reviewed. Every stop is, unless ccc.json has `review: "work"`.
-// Then a stop is reviewed only if the last review did not approve, or the agent has called a tool since that
-// review began, or there is a change. A transcript that can't be read, or is not complete, may hold a call.
-// If the change is not known, only the calls count.
+// Then it is only if the last review did not approve, the agent has called a tool since that review began, or
+// there is a change. A transcript that is not complete may hold a call. An unknown change does not count.
 func (h *hook) hasWorked(ctx context.Context, of *judgedWork) bool {
 	last := h.past.last.stop
 	since := last.Begun

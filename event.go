@@ -112,8 +112,7 @@ func (e *hookEvent) occasion() *occasion {
 	return nil
 }
 
-// transcriptPatience is how long the last entries of the transcript may take: Claude Code writes them a
-// moment after it has started the hook.
+// transcriptPatience bounds the wait for the transcript's last entries, which come after the hook's start.
 const transcriptPatience = 2 * time.Second
 
 // queuePatience is how long the last prompt may take to leave the queue, if the agent has just answered it.
@@ -185,8 +184,7 @@ func systemMessage(text string) map[string]any {
 	return map[string]any{"systemMessage": supervisorTag + " " + printable(redact(text))}
 }
 
-// decide returns the answer to the event of a review that ended so: what the agent may do, and in a session
-// what the user reads. nil is no answer.
+// decide returns the answer, nil for none: what the agent may do, and in a session what the user reads.
 func (r review) decide(inSession bool) any {
 	answer := map[string]any{}
 	isQuestion := r.occasion().isQuestion

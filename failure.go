@@ -92,3 +92,11 @@ func exitCode(err error) int {
 	}
 	return exit.ExitCode()
 }
+
+// callError is the error of a system call, nil for 0.
+func callError(call string, errno syscall.Errno) error {
+	if errno == 0 {
+		return nil
+	}
+	return os.NewSyscallError(call, errno)
+}

@@ -16,8 +16,7 @@ import (
 	"time"
 )
 
-// named returns the one of ids that is word, or the only one that begins with it. For none or several the
-// error is a failure with code 2 and that hint.
+// named returns the one of ids that is word, or the only one that begins with it. The error has that hint.
 func named(word string, ids []string, hint string) (string, error) {
 	var found []string
 	for _, id := range ids {

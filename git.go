@@ -86,8 +86,7 @@ type gitRunner struct {
 	scope    []string // the pathspec that leaves out ccc's state directory, if that is in the tree
 }
 
-// gitIn returns a runner of git in the working tree t until ctx ends. Its environment lacks the variables
-// that tell a git hook repository and index.
+// gitIn returns a runner of git in t until ctx ends, without the variables of a git hook.
 func gitIn(ctx context.Context, t worktree, env []string) gitRunner {
 	// git replace would show another commit than the one that is checked out.
 	return gitRunner{ctx: ctx, worktree: t, env: append(without(env, ofGit), "GIT_OPTIONAL_LOCKS=0",

@@ -31,8 +31,7 @@ func supervisorHook(c *invocation) error {
 	return nil
 }
 
-// answerEvent reads the event from stdin and returns the decision, which goes out as JSON, or nil for none.
-// stateDir is the --state-dir flag, or "".
+// answerEvent reads the event from stdin and returns the decision, nil for none. stateDir is --state-dir.
 func answerEvent(env environ, stateDir string) (decision any, err error) {
 	event, err := readEvent(os.Stdin)
 	if err != nil {
@@ -68,8 +67,7 @@ func (h *hook) answer() any {
 	return nil
 }
 
-// stop takes a stop or a question to its decision: due (due.go), then judge, which is the whole review
-// (review.go), then decide (event.go).
+// stop takes a stop or a question to its decision: due (due.go), judge (review.go), decide (event.go).
 func (h *hook) stop(on *occasion) any {
 	begun := now() // requests from here on are not judged
 	ctx, cancel := h.untilEnded(h.patience())

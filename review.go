@@ -138,8 +138,7 @@ func (s *supervision) takeChange(ctx context.Context, on *occasion, of *judgedWo
 	return changeFacts{Seen: c.seen, Change: c.listedPaths(), from: c.from, open: c.open}
 }
 
-// ask runs the project's check on the work. Unless the check sends the agent back, ask then asks the
-// reviewer. What they answer goes into r.
+// ask runs the project's check and, unless that sends the agent back, asks the reviewer. r gets the answer.
 func (s *supervision) ask(ctx context.Context, r *review, of judgedWork) error {
 	if s.isSentBackByCheck(ctx, r, &of) {
 		return nil
@@ -307,8 +306,7 @@ func (s *supervision) countEnd(r review) {
 	}))
 }
 
-// record records the end of a review, and what has become of the change. It returns r with what ccc try has
-// recorded, which only the timeline knows.
+// record records the end of a review and what became of the change, and returns r with what ccc try recorded.
 func (s *supervision) record(r review) review {
 	r.Ended = now()
 	s.recordEnd(r)

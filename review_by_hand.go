@@ -1,7 +1,6 @@
 package main
 
-// ccc review: a review of a session once, now, in the terminal. Exit code 1 is kept for work that is not
-// approved: every other error has another.
+// ccc review: a review of a session, in the terminal. Exit code 1 is kept for work that is not approved.
 
 import (
 	"cmp"
@@ -49,9 +48,8 @@ func reviewNow(c *invocation, d dirs) error {
 	return s.codeOf(ended)
 }
 
-// superviseStored returns what reviews a session that is in a transcript. Its working tree is that of the
-// current directory, if it is of the session's repository, else the one that the agent was in last. An error
-// means that the session can't be reviewed now.
+// superviseStored returns what reviews a session that is in a transcript, or why none can now. Its working
+// tree is that of the current directory, if that is of the session's repository, else the agent's last one.
 func superviseStored(stored storedSession, talk conversation, d dirs) (s *supervision, err error) {
 	s = &supervision{dirs: d, session: d.state.session(stored.id), transcript: stored.path,
 		client: client{isReview: true}}

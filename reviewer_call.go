@@ -153,8 +153,7 @@ func sharesCache(model string, talk conversation, past *history, launched bool, 
 		!slices.ContainsFunc(past.Reviews, hasFailed)
 }
 
-// readable returns the directories that the reviewer may read beside its own: those of the launch, those that
-// the user has added, and the project.
+// readable returns what the reviewer may read beside its own directory: the launch's, the added, the project.
 func (s *supervision) readable(added []string) (dirs []string) {
 	launched := strings.Split(s.dirs.env.get(addDirsVariable), "\n")
 	for _, dir := range slices.Concat(launched, added, []string{s.place.project}) {

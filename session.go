@@ -45,8 +45,7 @@ type sessionBegin struct {
 	Top string `json:"worktree"`
 }
 
-// An openChange is a change that nobody has approved: where it begins, and what its last stop left. Its
-// branch is the one that it was put at.
+// An openChange is a change that nobody has approved. Its branch is the one that it was put at.
 type openChange struct {
 	begin
 	Session    string    `json:"session_id"`

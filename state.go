@@ -127,8 +127,7 @@ func (p place) sweepObjects() {
 // outputLimit, in bytes, is the size from which on a reviewers' output file is put aside.
 const outputLimit = 20 << 20
 
-// openOutput opens the reviewers' output file at path for appending. A file over outputLimit is put aside
-// first, as path.1, in the place of an older one.
+// openOutput opens the reviewers' output file for appending. One over outputLimit is put aside, as path.1.
 func openOutput(path string) (*os.File, error) {
 	if info, err := os.Stat(path); err == nil && info.Size() > outputLimit {
 		if err := os.Rename(path, path+".1"); err != nil {

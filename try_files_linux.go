@@ -238,11 +238,3 @@ func restrict(path string, attributes uintptr) error {
 		uintptr(unsafe.Pointer(&change)), unsafe.Sizeof(change), 0)
 	return callError("mount_setattr", errno)
 }
-
-// callError is the error of a system call, nil for 0.
-func callError(call string, errno syscall.Errno) error {
-	if errno == 0 {
-		return nil
-	}
-	return os.NewSyscallError(call, errno)
-}

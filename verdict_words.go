@@ -174,8 +174,7 @@ func findVerdict(text string) (decided verdict, feedback string) {
 	return decided, feedback
 }
 
-// beforeVerdict returns the words of a text before the object at its end that decides, and its fence; the
-// whole text if there is no such object.
+// beforeVerdict returns a text without the object at its end that decides, if there is one, and its fence.
 func beforeVerdict(text string) string {
 	body := strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(text), "```"))
 	if strings.Count(body, "{") > bracesRead {
