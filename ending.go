@@ -59,8 +59,8 @@ func runToEnd(ctx context.Context, cmd *exec.Cmd) error {
 	defer runtime.UnlockOSThread()
 	cmd.SysProcAttr = endsWithParent()
 	cmd.WaitDelay = pipePatience
-	adoptOrphans(true)
-	defer adoptOrphans(false) // exec would not undo it, and claude would get the daemons of its tools
+	release := adoptOrphans()
+	defer release() // exec would not undo it, and claude would get the daemons of its tools
 	if err := cmd.Start(); err != nil {
 		return err
 	}

@@ -6,6 +6,6 @@ import "syscall"
 
 func endsWithParent() *syscall.SysProcAttr { return new(syscall.SysProcAttr) }
 
-func adoptOrphans(bool) {}
+func adoptOrphans() (release func()) { return func() {} }
 
 func childProcesses() []int { return nil }

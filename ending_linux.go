@@ -17,14 +17,12 @@ func endsWithParent() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM, Setpgid: signal.Ignored(syscall.SIGHUP)}
 }
 
-// adoptOrphans makes this process the parent of each orphan below it (a child subreaper), or not any more.
-func adoptOrphans(adopts bool) {
+// adoptOrphans makes this process the parent of each orphan below it (a child subreaper) until release.
+func adoptOrphans() (release func()) {
 	const prSetChildSubreaper = 36
-	value := uintptr(0)
-	if adopts {
-		value = 1
-	}
-	_, _, _ = syscall.Syscall(syscall.SYS_PRCTL, prSetChildSubreaper, value, 0)
+	adopt := func(value uintptr) { _, _, _ = syscall.Syscall(syscall.SYS_PRCTL, prSetChildSubreaper, value, 0) }
+	adopt(1)
+	return func() { adopt(0) }
 }
 
 func childProcesses() (pids []int) {

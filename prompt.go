@@ -194,19 +194,19 @@ func (r reviewRequest) requestParts() []string {
 	if len(r.of.talk.requests) > 1 || r.of.talk.requests[0].fate != "" {
 		parts = append(parts, say(requestsJudged))
 	}
-	letGo := 0 // how many of these come
+	toCome := 0 // of those that were let go
 	for _, request := range r.of.talk.requests {
 		if request.letGo {
-			letGo++
+			toCome++
 		}
 	}
 	for i, request := range r.of.talk.requests {
 		keep := min(userPromptKeep, max(userPromptKeepLeast, userPromptsKeep/len(r.of.talk.requests)))
 		if request.letGo {
-			if letGo > letGoWhole {
+			if toCome > letGoWhole {
 				keep = userPromptKeepLeast
 			}
-			letGo--
+			toCome--
 		}
 		text := strings.TrimSpace(request.fate + " " + cutMiddle(request.String(), keep))
 		parts = append(parts, fmt.Sprintf("[%d] %s", i+1, text))

@@ -42,10 +42,6 @@ func (d stateDir) newestLaunch() string {
 	return string(token)
 }
 
-func (d stateDir) noteLaunch(token string) error {
-	return replaceFile(d.file(newestLaunchName), []byte(token))
-}
-
 const newestLaunchName = "launch-newest"
 
 func (s sessionFiles) file(suffix string) string { return s.dir.file("supervisor-" + s.id + suffix) }

@@ -71,7 +71,7 @@ func (l *launch) goAhead() error {
 		if err := l.checkWritten(); err != nil {
 			return err
 		}
-		return d.state.noteLaunch(l.env.get(launchVariable))
+		return replaceFile(d.state.file(newestLaunchName), []byte(l.env.get(launchVariable)))
 	})
 	if err != nil {
 		return err
