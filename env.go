@@ -313,23 +313,6 @@ func installedClaude() (path string) {
 	return path
 }
 
-// reviewersClaude returns the claude that reviews a session: the one that its launch has passed on. If that
-// has gone since, as when Claude Code moves to its own installer, it is the one that is there now.
-func reviewersClaude(env environ) (string, error) {
-	path, err := findClaude(env)
-	if !errors.Is(err, fs.ErrNotExist) {
-		return path, err
-	}
-	path, notNow := findClaude(setEnv(env, claudeVariable, ""))
-	if notNow != nil {
-		path = installedClaude()
-	}
-	if path == "" { // in a running session the variable can't be set
-		return "", failure{code: 127, err: failureOf(err).err, hint: failureOf(notNow).hint}
-	}
-	return path, nil
-}
-
 // lookupEnv returns the value of name in env, or "".
 func lookupEnv(env []string, name string) string {
 	for _, entry := range env {

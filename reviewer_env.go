@@ -1,12 +1,14 @@
 package main
 
-// The environment of a claude and of its reviewer: whose provider they have and no other's, what pays for
-// them, whether they share a prompt cache, and which version they are.
+// The reviewer's claude, and the environment of a claude and its reviewer: whose provider they have and no
+// other's, what pays for them, whether they share a prompt cache, and which version they are.
 
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,6 +17,23 @@ import (
 	"strings"
 	"time"
 )
+
+// reviewersClaude returns the claude that reviews a session: the one that its launch has passed on. If that
+// has gone since, as when Claude Code moves to its own installer, it is the one that is there now.
+func reviewersClaude(env environ) (string, error) {
+	path, err := findClaude(env)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return path, err
+	}
+	path, notNow := findClaude(setEnv(env, claudeVariable, ""))
+	if notNow != nil {
+		path = installedClaude()
+	}
+	if path == "" { // in a running session the variable can't be set
+		return "", failure{code: 127, err: failureOf(err).err, hint: failureOf(notNow).hint}
+	}
+	return path, nil
+}
 
 // reviewersEnv returns the environment of the reviewer of a session. The error says what overrides the
 // reviewer's own provider: the settings files may have changed since the launch, which checks them too.
