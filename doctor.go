@@ -40,7 +40,7 @@ func doctor(call *invocation, d dirs) error {
 	problems := 0
 	for _, check := range []struct {
 		subject string
-		look    func() (well string, err error)
+		run     func() (well string, err error)
 	}{
 		{"configuration:", c.checkConfiguration},
 		{"provider:", c.checkReviewer},
@@ -56,7 +56,7 @@ func doctor(call *invocation, d dirs) error {
 	} {
 		level := "ok"
 		hint := ""
-		what, err := check.look()
+		what, err := check.run()
 		if err != nil {
 			f := failureOf(withFileHint(err, ""))
 			level = "problem"
@@ -130,7 +130,7 @@ func (c *checkup) checkHooks() (string, error) {
 	}
 	c.canTry = c.canTry && !e.isChanged()
 	mutes, hint := c.launch.mutes()
-	_, unrecorded := os.Stat(d.installedFile())
+	_, unlisted := os.Stat(d.installedFile())
 	_, noCommand := os.Stat(d.commandFile())
 	theirs := theirCommand(d)
 	doubled := c.launch.doubled()
@@ -143,7 +143,7 @@ func (c *checkup) checkHooks() (string, error) {
 		return warned(hint, "claude may run none of them. This mutes them:%s", mutes)
 	case doubled != nil:
 		return "", warning{doubled}
-	case e.isChanged() && unrecorded != nil && !bytes.Contains(e.before, []byte(hookSubcommand)):
+	case e.isChanged() && unlisted != nil && !bytes.Contains(e.before, []byte(hookSubcommand)):
 		return "not installed yet; the first ccc --supervisor adds them to " + path, nil
 	case e.isChanged():
 		return warned(launch, "%s lacks something of ccc's, or calls another ccc than %s", path, self)

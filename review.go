@@ -98,7 +98,7 @@ func (s *supervision) count(r *review, isAgain bool) (isUsedUp bool, err error) 
 
 // conduct has a reviewer judge the work. It prints and records what comes of it, and returns r with that.
 func (s *supervision) conduct(ctx context.Context, r review, of judgedWork) review {
-	s.begin(ctx, &r)
+	s.recordBegin(ctx, &r)
 	r.changeFacts = s.takeChange(ctx, r.occasion(), &of)
 	err := s.ask(ctx, &r, of)
 	if err == nil {
@@ -112,8 +112,8 @@ func (s *supervision) conduct(ctx context.Context, r review, of judgedWork) revi
 	return s.end(r, err)
 }
 
-// begin records that the review has begun, and whose it is.
-func (s *supervision) begin(ctx context.Context, r *review) {
+// recordBegin records that the review has begun, and whose it is.
+func (s *supervision) recordBegin(ctx context.Context, r *review) {
 	if at, ok := ctx.Deadline(); ok {
 		r.Deadline = at.UTC().Truncate(time.Millisecond)
 	}
@@ -276,7 +276,7 @@ func (s *supervision) end(r review, err error) review {
 		s.print(say(on.allowed))
 	}
 	s.countEnd(r)
-	return s.record(r)
+	return s.settle(r)
 }
 
 // endAtLimit ends a review at the limit, or once the budget is used up. Its feedback is what is still open.
@@ -287,7 +287,7 @@ func (s *supervision) endAtLimit(r review) review {
 		r.Feedback = s.past.last.refusal.Feedback
 	}
 	s.print(say(on.skipped, r.usedUp()))
-	return s.record(r)
+	return s.settle(r)
 }
 
 // countEnd resets the count after an approved stop. If something is still to come, it will wake the agent
@@ -306,8 +306,8 @@ func (s *supervision) countEnd(r review) {
 	}))
 }
 
-// record records the end of a review and what became of the change, and returns r with what ccc try recorded.
-func (s *supervision) record(r review) review {
+// settle records the end of a review and what became of the change, and returns r with what ccc try recorded.
+func (s *supervision) settle(r review) review {
 	r.Ended = now()
 	s.recordEnd(r)
 	s.warnLost("recording what has become of the change", s.place.settle(s.session, r, s.transcript))

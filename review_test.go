@@ -188,7 +188,7 @@ func TestHookPlanned(t *testing.T) {
 		h.state.Provider = test.known
 		h.dirs.env = setEnv(h.dirs.env, providerVariable, test.given)
 		of.talk.version, of.talk.model, of.talk.dirs = "2.1.330", test.id, []string{at("typed"), at("added")}
-		h.begin(ctx, &r)
+		h.recordBegin(ctx, &r)
 		r.changeFacts = h.takeChange(ctx, r.occasion(), &of)
 		call, who, err := h.call(ctx, r, of)
 		check(t, err)

@@ -1,7 +1,7 @@
 package main
 
 // Claude Code's settings.json: what a launch adds and uninstall removes. Bytes that are not ccc's stay as
-// they are. And the record of what launches have added, there and as files of their own.
+// they are. And the list of what launches have added, there and as files of their own.
 
 import (
 	"bytes"
@@ -269,10 +269,10 @@ func (f writtenFile) takeBack() error {
 	return replaceDurably(f.path, f.before)
 }
 
-// writeFiles writes what a launch adds: first the kept files, then the record, which notes them and the
+// writeFiles writes what a launch adds: first the kept files, then the list, which notes them and the
 // added muting keys, then settings.json. So uninstall knows each key. written is what has been written, even
 // if there is an error. If a kept file can't be written, that is no error. unwritten names the file only
-// once: from then on the record has it.
+// once: from then on the list has it.
 func writeFiles(d dirs, c *configuration, kept []keptFile, in *installation) (
 	written []writtenFile, unwritten []error, err error,
 ) {
@@ -321,13 +321,13 @@ func writeFiles(d dirs, c *configuration, kept []keptFile, in *installation) (
 	return written, unwritten, err
 }
 
-// An installation is the record (.ccc-installed.json) of what launches have written for the user.
+// An installation is the list (.ccc-installed.json) of what launches have written for the user.
 type installation struct {
 	Files map[string]string `json:"files"` // by path, the checksum of what ccc wrote there
 	Added []string          `json:"added"` // the muting keys that ccc has added to settings.json
 }
 
-// withUserFiles calls use with the record, under the lock of all that ccc writes. It makes d.claude first.
+// withUserFiles calls use with the list, under the lock of all that ccc writes. It makes d.claude first.
 func withUserFiles(d dirs, use func(in *installation) error) error {
 	if err := os.MkdirAll(d.claude, 0o700); err != nil {
 		return err
@@ -344,7 +344,7 @@ func withUserFiles(d dirs, use func(in *installation) error) error {
 	return use(in)
 }
 
-// readInstallation returns the record, an empty one if it is missing, damaged or, with an error, unreadable.
+// readInstallation returns the list, an empty one if it is missing, damaged or, with an error, unreadable.
 func readInstallation(d dirs) (*installation, error) {
 	in := new(installation)
 	text, err := readUserFile(d.installedFile())

@@ -43,7 +43,7 @@ func uninstall(c *invocation) error {
 	return err
 }
 
-// removeInstallation removes what launches have written, and last the record and the lock.
+// removeInstallation removes what launches have written, and last the list and the lock.
 func removeInstallation(d dirs, in *installation) error {
 	done, err := removeSettings(d, in)
 	if err != nil {
