@@ -137,7 +137,7 @@ func (o *treeReader) leaveOut(why words, path string) { o.leftOut[why] = append(
 type judgedChange struct {
 	seen    look               // the working tree now; Unseen is why the change is not known
 	from    begin              // where it begins
-	open    map[string]bool    // by the id of an open change: all of that is in it
+	isWhole map[string]bool    // by the id of an open change: all of that is here
 	base    string             // the tree or commit that is compared with
 	isOlder bool               // no look shows what lay there: some of it may be older
 	byHand  bool               // the user has asked for the review

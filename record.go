@@ -87,14 +87,14 @@ func (p place) moveBegin(s sessionFiles, b begin, change func(*treeRecord)) erro
 
 // put opens a change. It replaces the session's open changes that are of the same branch and began no
 // earlier. It also replaces those that were opened by its prompts from idle on: the agent has done nothing
-// since then. The new change keeps their mark and seen. If open says that not all of what a stop has left is
-// here, that change stays beside the new one.
-func (r *treeRecord) put(next *openChange, idle time.Time, open map[string]bool) {
+// since then. The new change keeps their mark and seen. If isWhole says that not all of what a stop has left
+// is here, that change stays beside the new one.
+func (r *treeRecord) put(next *openChange, idle time.Time, isWhole map[string]bool) {
 	next.Put = now()
 	r.Open = slices.DeleteFunc(r.Open, func(o *openChange) bool {
 		isLater := o.Branch == next.Branch && !o.Time.Before(next.Time)
 		isIdle := o.isOfPrompt() && !o.Time.Before(idle)
-		isAll, isKnown := open[o.id()]
+		isAll, isKnown := isWhole[o.id()]
 		isElsewhere := o.Seen.Tree != "" && isKnown && !isAll
 		if o.Session != next.Session || isElsewhere || !isLater && !isIdle {
 			return false
@@ -219,12 +219,12 @@ func (p place) takeChange(ctx context.Context, s sessionFiles, transcript string
 	o := p.look()
 	defer o.end()
 	c.seen = o.seen
-	c.open = map[string]bool{}
+	c.isWhole = map[string]bool{}
 	r, err := p.record()
 	own := append(slices.Clone(state.MovedFrom), s.id)
 	for _, b := range r.Open {
 		isHere, isAll := o.holds(b, r.Approved.Tree)
-		c.open[b.id()] = isAll
+		c.isWhole[b.id()] = isAll
 		if isHere {
 			begins = append(begins, b.begin)
 		}
@@ -272,7 +272,7 @@ func (p place) settle(s sessionFiles, r review, transcript string) error {
 	if r.Seen.Tree == "" && r.Seen.Unseen == "" { // as at the limit
 		c := p.takeChange(p.ctx, s, transcript, on)
 		r.Seen = c.seen
-		r.open = c.open
+		r.isWhole = c.isWhole
 	}
 	next := &openChange{begin: r.from, Session: s.id, Transcript: transcript}
 	if r.Seen.Tree != "" {
@@ -286,7 +286,7 @@ func (p place) settle(s sessionFiles, r review, transcript string) error {
 		next.begin = p.ownBegin(state, transcript, time.Time{})
 	}
 	next.Branch = r.Seen.Branch
-	put := func(t *treeRecord) { t.put(next, now(), r.open) }
+	put := func(t *treeRecord) { t.put(next, now(), r.isWhole) }
 	if on.isByHand {
 		return p.changeRecord(put)
 	}
@@ -312,7 +312,7 @@ func (p place) approve(s sessionFiles, r review) error {
 			if isLater {
 				was.Seen = begin{}
 			}
-			if r.open[was.id()] || isOwn && isLater {
+			if r.isWhole[was.id()] || isOwn && isLater {
 				o.begin = seen
 			}
 			if o.begin != seen || o.Seen.Time.After(seen.Time) { // a stop has left more than the look has

@@ -140,7 +140,7 @@ func givenSettings(value string, hasOwnProvider bool) (given map[string]any, err
 	return given, nil
 }
 
-// cacheLeast is the size of the agent's last request, in tokens, from which on its prompt cache pays.
+// cacheLeast is how many tokens the agent's last call of the API must have for its prompt cache to pay.
 const cacheLeast = 40_000
 
 // sharesCache reports whether the reviewer is asked with the agent's prompt cache. It is if ccc launched

@@ -93,10 +93,10 @@ type reviewerFacts struct {
 
 // changeFacts are what the review saw of the working tree, and of the change in it.
 type changeFacts struct {
-	Seen   look            `json:"seen,omitzero"`    // the working tree, as the review began
-	Change []string        `json:"change,omitempty"` // its first paths, each after git's letter
-	from   begin           // where the change began
-	open   map[string]bool // see judgedChange
+	Seen    look            `json:"seen,omitzero"`    // the working tree, as the review began
+	Change  []string        `json:"change,omitempty"` // its first paths, each after git's letter
+	from    begin           // where the change began
+	isWhole map[string]bool // see judgedChange
 }
 
 // addition returns what the line of the end adds to that of the begin.
@@ -145,7 +145,7 @@ type outcome struct {
 	ReviewerSession string  `json:"reviewer_session,omitempty"` // the id of the fork
 }
 
-// tokens is what requests used. All of its members are there.
+// tokens is what calls of the API used. All of its members are there.
 type tokens struct {
 	Input      int `json:"input_tokens"`                // neither read from the API's cache nor written to it
 	CacheRead  int `json:"cache_read_input_tokens"`     // read from it

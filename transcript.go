@@ -33,7 +33,7 @@ type conversation struct {
 	version    string        // of the Claude Code that wrote the last entry
 	cwd        string        // where the agent was last
 	dirs       []string      // what the user added with /add-dir, absolute
-	context    int           // how many tokens the agent's last request had, with those cached; 0: unknown
+	context    int           // how many tokens the agent last sent to the API, with those cached; 0: unknown
 	read       int64         // how many bytes of the transcript were read, in whole lines
 	wordsOnly  bool          // the agent has called no tool since the last prompt that began a turn
 	stopped    bool          // the user has interrupted the agent, and said nothing since
