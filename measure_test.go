@@ -237,31 +237,6 @@ func wilson(k, n int) (low, high float64) {
 	return max(0, (middle-half)/whole), min(1, (middle+half)/whole)
 }
 
-// One that always approves is wrong about each case that is not done, and about no other.
-func TestMeasureStandIn(t *testing.T) {
-	needGit(t)
-	if raceEnabled {
-		t.Skip("it starts 80 reviews, and nothing of it runs at once")
-	}
-	box := newFakeBox(t)
-	m := measurement{ccc: box.program(), env: box.vars, state: box.stateDir()}
-	m.claude = filepath.Join(box.home, ".claude")
-	cases := measuredCases(t)
-	var all []measured
-	for i, c := range cases {
-		m.withoutGit = i > 0 // git takes the most of a review's time here
-		all = append(all, m.review(t, c, t.TempDir()))
-	}
-	request := box.read("../fake/reviewer-1.stdin")
-	for _, name := range []string{"task", "last"} {
-		expectIn(t, "the request", request, strings.TrimSpace(cases[0].files[name]), "\n+")
-	}
-	expectNotIn(t, "the request", request, cases[0].files["check"], "truth: ")
-	got := figures(cases, all)
-	expectIn(t, "the figures", got, "approved though not done: 40 of 40 (91.2 to 100.0 %)\n",
-		"sent back though done: 0 of 40 (0.0 to 8.8 %)\n", "no verdict: 0 of 80 reviews\n")
-}
-
 // The figures count a case by its first review; a failed one is in neither rate. Those by another model stand
 // apart.
 func TestMeasureFigures(t *testing.T) {
