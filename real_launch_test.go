@@ -4,7 +4,7 @@ package main
 // where.
 
 import (
-	"encoding/json"
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -19,8 +19,8 @@ import (
 const bypass = "--permission-mode=bypassPermissions"
 
 // A claude that the agent calls is not supervised, in whatever way it calls it, and its answer is its own;
-// it speaks for nobody. That holds, too, where a script stands between ccc and claude, and puts claude into
-// a PID namespace.
+// it speaks for nobody. That holds, too, if a script stands between ccc and claude, and puts claude into a
+// PID namespace.
 func TestRealClientNested(t *testing.T) {
 	beside(t)
 	const waits = "for i in $(seq 300); do sleep 0.2; [ ! -s left.txt ] || break; done"
@@ -35,9 +35,7 @@ func TestRealClientNested(t *testing.T) {
 		strings.Join(ways, "; ") + `; for p in '/supervisor off' '/supervisor NESTED task'; do ` + resumes +
 		`"$p" >>refused.txt; done) </dev/null >nested.txt 2>&1; ` +
 		`(nohup ` + resumes + `'NESTED words' </dev/null >left.txt 2>&1 &); ` + waits
-	const inScript = `CLAUDE "$@"; exit $?`
-	variants := map[string]string{"plain": "", "prefixed": "", "wrapped": inScript, "sandboxed": inNamespace}
-	for variant, shim := range variants {
+	for _, variant := range []string{"plain", "within"} {
 		t.Run(variant, func(t *testing.T) {
 			on := forNewest
 			if variant == "plain" {
@@ -57,12 +55,10 @@ func TestRealClientNested(t *testing.T) {
 				box.write("../work/SUPERVISOR.md", 0o600, "STRICT")
 				box.repository()
 				box.write("../work/.git/hooks/pre-commit", 0o700, "#!/bin/sh\nclaude -p 'NESTED words'\n")
-				if variant == "prefixed" { // a shell of the user's stands between the client and its hooks and tools
+				if variant == "within" { // and a shell of the user's stands between the client and its hooks and tools
 					box.write("prefix", 0o700, "#!/bin/sh\n/bin/sh -c \"$*\"\nexit $?\n")
 					box.vars = append(box.vars, "CLAUDE_CODE_SHELL_PREFIX="+filepath.Join(box.home, "prefix"))
-				}
-				if shim != "" {
-					box.claudeIs(strings.ReplaceAll(shim, "CLAUDE", client.path))
+					box.claudeIs(strings.ReplaceAll(inNamespace, "CLAUDE", client.path))
 				}
 				box.prints("done", "the outer request", bypass)
 				box.expectVerdicts(verdictBlock, verdictAllow)
@@ -268,7 +264,6 @@ func TestRealClientTrialRefused(t *testing.T) {
 	const effect = "claude was tried and ran no hooks, so nothing would be reviewed"
 	const said, mutes = effect + "; it said: ", effect + ". This mutes them:\n     "
 	const simple = `{"env":{"CLAUDE_CODE_SIMPLE":"1"}}`
-	const ofSettings = `{"env":{"ANTHROPIC_API_KEY":"` + sandboxKey + `"}}`
 	forClients(t, script{}, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
 		reviewed, dropped := 0, said+"nothing\n"
 		if !olderThan(client.version, "2.1.330") { // which says on stderr what it has dropped
@@ -276,39 +271,25 @@ func TestRealClientTrialRefused(t *testing.T) {
 		}
 		users := mutes + box.home + "/.claude/settings.json: "
 		for _, test := range []struct {
-			args, variable, settings, project string
-			stderr                            string // "" for a session that is reviewed
+			args, variable, settings string
+			stderr                   string // "" for a session that is reviewed
 		}{
 			{},
 			{settings: `{"allowManagedHooksOnly":true}`},
 			// Another tool's entry that the client does not take drops itself alone.
 			{settings: `{"hooks":{"PostToolUse":[{"matcher":null,"hooks":[{"type":"command","command":"true"}]}]}}`},
 			{variable: reviewerVariable + "=1"},
-			{variable: "CLAUDE_CONFIG_DIR="},
 			{settings: `{"cleanupPeriodDays":0}`, stderr: dropped}, // it would keep no transcripts
-			{settings: `{"model":1}`, stderr: dropped},
 			{settings: `{"disableAllHooks":true}`, stderr: users + "disableAllHooks\n     take that out:\n"},
-			{args: `--settings {"disableAllHooks":true}`, stderr: mutes + "--settings: disableAllHooks\n"},
 			{args: "--bare", stderr: mutes + "--bare\n"},
-			{args: "--safe-mode", stderr: mutes + "--safe-mode\n"},
 			{args: "--restricted", stderr: mutes + "--restricted\n"},
-			{variable: "CLAUDE_CODE_SUBPROCESS_ENV_SCRUB=1", settings: ofSettings},
 			{variable: "CLAUDE_CODE_SIMPLE=1", stderr: mutes + "CLAUDE_CODE_SIMPLE\n"},
-			{project: simple},
 			{settings: `{"env":{"PATH":"/usr/bin:/bin"}}`}, // for hooks
-			{args: "--settings="},
 			{settings: simple, stderr: users + "env.CLAUDE_CODE_SIMPLE\n"},
 			{args: "--settings no.json", stderr: said + "Error: Settings file not found: " + box.work + "/no.json"},
 		} {
 			name := fmt.Sprint(test)
-			box.setSettings("{}")
-			if test.settings != "" {
-				box.setSettings(test.settings)
-			}
-			check(t, os.RemoveAll(filepath.Join(box.work, ".claude")))
-			if test.project != "" {
-				box.write("../work/.claude/settings.json", 0o600, test.project)
-			}
+			box.setSettings(cmp.Or(test.settings, "{}"))
 			vars, before := box.vars, box.settings()
 			box.vars = append(box.vars[:len(vars):len(vars)], test.variable)
 			args := append([]string{"ccc", "--supervisor", "-p", "hi"}, strings.Fields(test.args)...)
@@ -356,41 +337,23 @@ func TestRealClientTrialManaged(t *testing.T) {
 }
 
 // A launch asks the API for nothing more than a session does, and lets the user's own hooks run once more
-// only where something has changed; ccc doctor tries always. A file of --settings is found by a relative
-// path. Nothing of a trial is left where the client keeps sessions.
+// only if something has changed; ccc doctor tries always. Nothing of a trial is left where the client keeps
+// sessions.
 func TestRealClientTrial(t *testing.T) {
 	forClients(t, script{}, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
 		box.setSettings(`{"hooks":{"SessionStart":[` + usersHook + `]}}`)
-		box.write("../work/own.json", 0o600, `{"env":{"MARK":"1"}}`)
 		box.vars = append(box.vars, testTrustVariable+"=none")
-		starts := 0
-		expectStarts := func(what string, more int) {
-			t.Helper()
-			starts += more
-			expectIs(t, what+": the user's own hook", strings.Count(box.read("starts"), "start"), starts)
+		for i, starts := range []int{2, 4, 5} { // the client moves a setting of .claude.json's into settings.json
+			box.prints("done", "hi")
+			expectIs(t, "starts of the user's hook", strings.Count(box.read("starts"), "start"), starts)
+			expectIs(t, "the reviews", len(api.requests("review")), i+1)
 		}
-		launch := func(what string, more int, args ...string) {
-			t.Helper()
-			before := len(api.requests(""))
-			got := box.prints("done", "hi", args...)
-			expectNotIn(t, what, got.stderr, "warning")
-			expectStarts(what, more)
-			asked := api.requests("")[before:]
-			asked = slices.DeleteFunc(asked, func(r apiRequest) bool { return r.Kind == "side" })
-			expectIs(t, what+": the requests", len(asked), 2) // the agent's, and its review's
-		}
-		launch("the first launch", 2)
-		launch("the second", 2) // the client has moved a setting of .claude.json's into settings.json
-		launch("the third", 1)
-		launch("with --settings", 2, "--settings", "own.json")
-		launch("again", 1, "--settings", "own.json")
-		for range 2 {
-			expectIn(t, "doctor", box.run(3*time.Minute, "", "ccc", "doctor").stdout,
-				"ok       hooks tried: claude runs them\n")
-			expectStarts("doctor", 1)
-		}
+		expectIs(t, "the agent's requests", len(api.requests("agent")), 3)
+		got := box.run(3*time.Minute, "", "ccc", "doctor")
+		expectIn(t, "doctor", got.stdout, "ok       hooks tried: claude runs them\n")
+		expectIs(t, "starts with doctor's", strings.Count(box.read("starts"), "start"), 6)
 		known, _ := filepath.Glob(filepath.Join(box.home, ".claude/projects/*/*.jsonl"))
-		expectIs(t, "the sessions", len(known), 5)
+		expectIs(t, "the sessions", len(known), 3)
 		left, _ := filepath.Glob(filepath.Join(box.home, ".claude/ccc/trial/*"))
 		expectIs(t, "what is in the directory of trials", len(left), 0)
 	})
@@ -429,91 +392,21 @@ func sent(requests []apiRequest) bool {
 	return slices.ContainsFunc(requests, hasKey)
 }
 
-// With a provider chosen nothing of the user's own goes to it: ccc refuses to start where it would, for the
-// session and for the reviewer. claude by itself, with the provider's variables, sends it.
-func TestRealClientOwnKey(t *testing.T) {
-	const settings, account = ".claude/settings.json", ".claude.json"
-	const local = "../work/.claude/settings.local.json"
-	const helper = `{"apiKeyHelper":"echo ` + ownKey + `"}`
-	const header = `{"env":{"ANTHROPIC_CUSTOM_HEADERS":"X-Mine: ` + ownKey + `"}}`
-	const token = `{"env":{"ANTHROPIC_AUTH_TOKEN":"` + ownKey + `"}}`
-	forClients(t, script{}, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
-		a := newScriptedAPI(t, script{})
-		provider := fmt.Sprintf(`{"env":{"ANTHROPIC_BASE_URL":%q,"ANTHROPIC_AUTH_TOKEN":"t"}}`, a.URL)
-		box.write(".claude/ccc.json", 0o600,
-			`{"supervisor":{"provider":"b"},"providers":{"a":`+provider+`,"b":`+provider+`}}`)
-		before := box.read(account)
-		console := `{"primaryApiKey":"` + ownKey + `",` + strings.TrimSpace(before)[1:]
-		for _, test := range []struct{ file, text, key string }{
-			{settings, helper, "apiKeyHelper"},
-			{"../work/" + settings, helper, "apiKeyHelper"},
-			{settings, header, "env.ANTHROPIC_CUSTOM_HEADERS"},
-			{account, header, "env.ANTHROPIC_CUSTOM_HEADERS"},
-			{settings, token, "env.ANTHROPIC_AUTH_TOKEN"},
-			{local, token, "env.ANTHROPIC_AUTH_TOKEN"},
-			{account, console, "primaryApiKey"},
-		} {
-			for _, file := range []string{settings, "../work/" + settings, local} {
-				box.write(file, 0o600, "{}")
-			}
-			box.write(account, 0o600, before)
-			box.write(test.file, 0o600, test.text)
-			path := filepath.Join(box.home, test.file)
-			asked := len(a.requests(""))
-			for _, args := range [][]string{{"a", "-p", "x"}, {"--supervisor", "-p", "x"}} {
-				got := box.run(3*time.Minute, "", append([]string{"ccc"}, args...)...)
-				expectEnd(t, fmt.Sprint(args), got, 1, "", path+": "+test.key)
-				expectNotIn(t, "the refusal", got.stderr, ownKey)
-			}
-			expectIs(t, "requests after a refusal", len(a.requests(""))+len(api.requests("")), asked)
-			vars := box.vars
-			box.vars = append(vars[:len(vars):len(vars)], "ANTHROPIC_BASE_URL="+a.URL,
-				"ANTHROPIC_AUTH_TOKEN=t", "ANTHROPIC_API_KEY=")
-			// Beside other load the client may ask before the project's helper has answered.
-			for n := 0; n < 5 && !sent(a.requests("")[asked:]); n++ {
-				box.run(3*time.Minute, "", "claude", "-p", "x")
-			}
-			box.vars = vars
-			expectIs(t, path+": claude by itself sends the key", sent(a.requests("")[asked:]), true)
-		}
-	})
-}
-
-// Nor does a login go to a provider from an interactive session: where the provider's own key or header
-// would not keep it away, ccc refuses to start. claude by itself, with the same variables, sends it.
+// No login of the user's goes to a provider that has a token, in its variable or in a header beside a key.
 func TestRealClientLoginKept(t *testing.T) {
 	beside(t)
-	key, headers := `"ANTHROPIC_API_KEY":"`+sandboxKey+`"`, `"ANTHROPIC_CUSTOM_HEADERS":`
-	for name, test := range map[string]struct {
-		env       string
-		isRefused bool
-	}{
-		"token":               {`"ANTHROPIC_AUTH_TOKEN":"t"`, false},
-		"header_beside_a_key": {headers + `"x-api-key: k\nAuthorization: Bearer t"`, false},
-		"header_and_key":      {key + "," + headers + `"Authorization: Bearer t"`, false},
-		"key":                 {key, true},
-		"header_of_a_key":     {headers + `"x-api-key: k"`, true},
-	} {
+	const header = `"ANTHROPIC_API_KEY":"` + sandboxKey + `",` +
+		`"ANTHROPIC_CUSTOM_HEADERS":"Authorization: Bearer t"`
+	for name, env := range map[string]string{"token": `"ANTHROPIC_AUTH_TOKEN":"t"`, "header": header} {
 		t.Run(name, func(t *testing.T) {
 			forClients(t, script{}, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
 				box.login()
 				box.refusesKey() // or the client asks whether to use the key
-				provider := fmt.Sprintf(`{"ANTHROPIC_BASE_URL":%q,%s}`, api.URL, test.env)
-				box.write(".claude/ccc.json", 0o600, `{"providers":{"a":{"env":`+provider+`}}}`)
-				command := []string{"ccc", "a"}
-				if test.isRefused {
-					got := box.run(3*time.Minute, "", command...)
-					expectEnd(t, "ccc", got, 1, "", "provider a has no ANTHROPIC_AUTH_TOKEN")
-					expectIs(t, "the requests of a refused launch", len(api.requests("")), 0)
-					var values map[string]string
-					check(t, json.Unmarshal([]byte(provider), &values))
-					box.vars = append(box.vars, "ANTHROPIC_API_KEY="+values[keyVariable],
-						headersVariable+"="+values[headersVariable])
-					command = []string{"claude"}
-				}
-				box.open(command...).prompt("hello")
+				const form = `{"providers":{"a":{"env":{"ANTHROPIC_BASE_URL":%q,%s}}}}`
+				box.write(".claude/ccc.json", 0o600, fmt.Sprintf(form, api.URL, env))
+				box.open("ccc", "a").prompt("hello")
 				api.await(t, "agent", 1)
-				expectIs(t, "the login is sent", sent(api.requests("")), test.isRefused)
+				expectIs(t, "the login is sent", sent(api.requests("")), false)
 			})
 		})
 	}
@@ -586,27 +479,12 @@ func TestRealClientAttribution(t *testing.T) {
 	}
 }
 
-// Of two settings files that call ccc in other words, each runs: the stop is reviewed twice, and the launch
-// says so. What has the same words Claude Code runs once.
-func TestRealClientTwoEntries(t *testing.T) {
-	forClients(t, script{}, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
-		for i, prefix := range []string{"", "env X=1 "} {
-			command, asked := prefix+box.program()+" supervisor-hook", len(api.requests("review"))
-			box.write("../work/.claude/settings.json", 0o600,
-				fmt.Sprintf(`{"hooks":{"Stop":[{"hooks":[{"type":"command","command":%q}]}]}}`, command))
-			got := box.prints("done", "hi")
-			expectIs(t, command+": reviews", len(api.requests("review"))-asked, i+1)
-			expectIs(t, command+": warnings", strings.Count(got.stderr, "is not the only settings file that"), i)
-		}
-	})
-}
-
 // A rule to ask for each command, or to deny it, refuses what would run in a copy: the request offers none
 // and names the rule.
 func TestRealClientBashRule(t *testing.T) {
 	run := fmt.Sprintf(`{"command":%q,"description":"x"}`, tryCommand()+" true")
 	answers := script{reviewer: []apiReply{replyTool("Bash", run), replyVerdict(true, "")}}
-	for _, rule := range []string{"ask: Bash", "ask: Bash(*)", "deny: Bash", "deny: Bash(*)"} {
+	for _, rule := range []string{"ask: Bash", "deny: Bash(*)"} {
 		forNewest(t, answers, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
 			kind, tool, _ := strings.Cut(rule, ": ")
 			box.setSettings(fmt.Sprintf(`{"permissions":{%q:[%q]}}`, kind, tool))

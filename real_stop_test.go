@@ -191,10 +191,10 @@ func (box *sandbox) expectNoReviewer(within time.Duration, spared ...string) {
 }
 
 // However a review ends before its verdict, nothing of it is left within a second, and the agent, if it is
-// still there, stops. A switch is noticed within half a second; Esc sends SIGTERM.
+// still there, stops. Esc sends SIGTERM.
 func TestRealClientInterrupted(t *testing.T) {
 	beside(t)
-	for _, name := range []string{"sigkill", "client_killed", "switched_off"} {
+	for _, name := range []string{"sigkill", "client_killed"} {
 		t.Run(name, func(t *testing.T) {
 			forClients(t, hangingReview, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
 				box.setSettings(`{"permissions":{"allow":["Bash"]}}`)
@@ -210,8 +210,6 @@ func TestRealClientInterrupted(t *testing.T) {
 					_, text, _ = bytes.Cut(text, []byte("\x00CLAUDE_PID="))
 					client, _ := strconv.Atoi(string(text[:max(0, bytes.IndexByte(text, 0))]))
 					syscall.Kill(client, syscall.SIGKILL)
-				case "switched_off":
-					box.switchesOff(box.onlySession())
 				}
 				box.expectNoReviewer(2 * soon())
 				got := <-done
@@ -220,11 +218,7 @@ func TestRealClientInterrupted(t *testing.T) {
 				} else {
 					expectIs(t, "the answer", got.stdout, "done\n")
 				}
-				if name == "switched_off" {
-					expectIn(t, "the log", box.log(), errSwitchedOff.Error())
-				} else {
-					box.awaitCancelled()
-				}
+				box.awaitCancelled()
 			})
 		})
 	}
@@ -261,9 +255,7 @@ func TestRealClientEscape(t *testing.T) {
 // is no review.
 func TestRealClientVerdictInText(t *testing.T) {
 	const approval = "```json\n{\"allow_stop\": true, \"feedback\": \"\"}\n```"
-	const torn = "{\"allow_stop\": true, \"feedback\": \"rotate the key,\nthen push\"}"
-	const tornRefusal = "{\"allow_stop\": false, \"feedback\": \"add tests,\nthen run them\"}"
-	const words, notYet = "TestNext panics.", "I do not say [TASK_COMPLETED] yet."
+	const notYet = "I do not say [TASK_COMPLETED] yet."
 	const refusal = "It fails.\n```json\n{\"allowStop\": false, \"feedback\": \"fix the race\"}\n```"
 	say := func(texts ...string) (replies []apiReply) {
 		for _, text := range texts {
@@ -281,10 +273,7 @@ func TestRealClientVerdictInText(t *testing.T) {
 	}{
 		{"as asked", false, say(notYet, refusal, "allow_stop: true, because it passes now.\n"+approval),
 			[]string{notYet, "fix the race"}, "block block allow"},
-		{"a raw line break", false, say(torn, tornRefusal, approval),
-			[]string{instead, tornRefusal}, "block block allow"},
-		{"words", false, say(words), []string{words, words}, "block block failed"},
-		{"words with the cache", true, say(words), []string{words, words}, "block block failed"},
+		{"words with the cache", true, say(notYet), []string{notYet, notYet}, "block block failed"},
 		{"another schema", false, []apiReply{replyTool("StructuredOutput", `{"x":1}`)}, nil, "failed"},
 		{"nothing", false, []apiReply{{isEmpty: true}}, []string{instead}, "block failed"},
 		{"thoughts", true, []apiReply{{text: "Is it done?", thinks: true}}, []string{instead}, "block failed"},
@@ -387,9 +376,8 @@ func TestRealClientGoal(t *testing.T) {
 	}
 }
 
-// A stop at which subagents work is not reviewed yet: that of their end is, of one, of one
-// that fails or that the user stops, and not after a message of one, or where one is resumed under its old
-// id. If one hangs the next stop is reviewed, and the prompt before it tells that the last was not.
+// A stop at which subagents work is not reviewed yet: that of their end is, of one, of one that fails or that
+// the user stops, and not after a message of one, or if one is resumed under its old id.
 func TestRealClientSubagents(t *testing.T) {
 	agentID := regexp.MustCompile(`agentId: (\w+)`)
 	waits := func(name string) apiReply {
@@ -448,13 +436,6 @@ func TestRealClientSubagents(t *testing.T) {
 		ends("m2")
 		expect("its end", 0, 1)
 		expectEqual(t, "the prompts", box.loggedPrompts(), []string{"start m"})
-		tty.prompt("start d")
-		expect("one that hangs", 1, 0)
-		tty.prompt("go on")
-		tty.waitFor("上次停下时子代理还在工作")
-		expect("beside it", 0, 1)
-		ends("d")
-		expect("its end", 0, 1)
 		tty.prompt("start f")
 		expect("one that fails", 1, 0)
 		ends("f")
@@ -521,60 +502,19 @@ func (box *sandbox) onlySession() string {
 	return ids[0]
 }
 
-// /supervisor in a running session, and the same from another terminal. The session says that it is
-// supervised before the first prompt and, as it was launched, after /clear; the model gets nothing of it.
-// Hooks that go out of settings.json in mid-session end the supervision there; the next launch puts them
-// back.
-func TestRealClientSwitched(t *testing.T) {
+// A switch is of one of the sessions that a client runs: A is switched off, B in the same client, by
+// /resume, is reviewed, and ccc status shows both. In a client that was not launched /clear ends what was
+// switched on. A session says that it is supervised before the first prompt, after /clear and as a fork, and
+// the model gets nothing of it, nor of a switch.
+func TestRealClientSwitchOfOne(t *testing.T) {
 	forClients(t, script{}, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
 		api := box.answersAndApprovals()
 		tty := box.start()
 		tty.waitFor("SessionStart:startup says: [SUPERVISOR] 本会话受监督")
-		tty.submits("/supervisor off", "监督已关闭：Agent", 0)
-		expectIs(t, "the model calls", len(api.requests("agent")), 0)
-		tty.submits("hello", "answer 1", 0)
-		tty.submits("/supervisor do the <task>", "answer 2", 1)
-		expectIn(t, "what the agent got", api.requests("agent")[1].last("user"), "do the <task>")
-		tty.waitFor("[SUPERVISOR] 审查 1/10：通过")
-		tty.submits("/supervisor", "监督：已打开 · 这项要求已审查 1/10 次 · 通过", 1)
-		box.switchesOff(box.onlySession())
-		tty.submits("more", "answer 3", 1)
-		tty.submits("and more", "answer 4", 1)
-		tty.submits("/supervisor nonesuch", "不明白“/supervisor nonesuch”", 1)
-		tty.submits("/supervisor", "监督：已关闭 · 这项要求已审查 1/10 次", 1)
-		expectIs(t, "the model calls", len(api.requests("agent")), 4)
-		tty.clears("answer 4")
-		tty.waitFor("SessionStart:clear says: [SUPERVISOR] 本会话受监督")
-		tty.submits("on again", "answer 5", 2)
-		for _, r := range api.requests("") {
-			expectNotIn(t, "a request", r.text(), "本会话受监督")
-		}
-
-		box.setSettings(`{"disableAllHooks":true}`)
-		answers, events := 5, -1
-		for events != strings.Count(box.log(), " invoked ") { // the client reads its settings a moment later
-			events = strings.Count(box.log(), " invoked ")
-			answers++
-			tty.prompt("and more")
-			tty.waitFor(fmt.Sprint("answer ", answers))
-			tty.waitUntil("an idle client", isIdle)
-		}
-		expectIn(t, "ccc log", box.run(patience, "", "ccc", "log").stdout, "on again", "通过")
-		box.setSettings(`{}`)
-		box.start().submits("hello again", fmt.Sprint("answer ", answers+1), box.reviewed()+1)
-	})
-}
-
-// A switch is of one of the sessions that a client runs: A is switched off, B in the same client, by
-// /resume, is reviewed, and ccc status shows both. In a client that was not launched /clear ends what was
-// switched on. A fork says at its start that it is supervised, and its stops are reviewed.
-func TestRealClientSwitchOfOne(t *testing.T) {
-	forClients(t, script{}, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
-		box.answersAndApprovals()
-		tty := box.start()
-		tty.submits("the words of B", "answer 1", 1)
+		tty.submits("/supervisor do the words of B", "answer 1", 1)
 		b := box.onlySession()
 		tty.clears("answer 1")
+		tty.waitFor("SessionStart:clear says: [SUPERVISOR] 本会话受监督")
 		tty.submits("the words of A", "answer 2", 2)
 		ids, _ := box.stateDir().sessions()
 		ids = slices.DeleteFunc(ids, func(id string) bool { return id == b })
@@ -596,6 +536,9 @@ func TestRealClientSwitchOfOne(t *testing.T) {
 		fork := box.start("--resume", b, "--fork-session")
 		fork.waitFor("SessionStart:fork says: [SUPERVISOR] 本会话受监督")
 		fork.submits("more", "answer 7", 5)
+		for _, r := range api.requests("") {
+			expectNotIn(t, "a request", r.text(), "本会话受监督")
+		}
 	})
 }
 
@@ -628,7 +571,7 @@ func TestRealClientQueuedSwitch(t *testing.T) {
 				for isHeld.Load() {
 					time.Sleep(10 * time.Millisecond)
 				}
-				return replyVerdict(strings.Contains(r.request(), "上次反馈"), "not yet")
+				return replyVerdict(false, "not yet")
 			case strings.Contains(r.last("user"), "work"):
 				return bash("until [ -e worked ]; do sleep 0.1; done; echo done")
 			}
@@ -638,12 +581,6 @@ func TestRealClientQueuedSwitch(t *testing.T) {
 		shows := func(text string, times int) {
 			t.Helper()
 			tty.waitUntil(text, func(screen string) bool { return strings.Count(screen, text) == times })
-		}
-		reviewing := func(prompt string, reviews int) {
-			t.Helper()
-			isHeld.Store(true)
-			tty.prompt(prompt)
-			tty.waitUntil("a review", func(string) bool { return box.reviewed() == reviews })
 		}
 		typed := func(words string) {
 			t.Helper()
@@ -658,7 +595,9 @@ func TestRealClientQueuedSwitch(t *testing.T) {
 		expectIs(t, "the reviews", box.reviewed(), 0)
 		tty.prompt("/supervisor on")
 		shows("监督已打开", 1)
-		reviewing("hello", 1)
+		isHeld.Store(true)
+		tty.prompt("hello")
+		tty.waitUntil("a review", func(string) bool { return box.reviewed() == 1 })
 		typed("/supervisor 关闭")
 		shows("监督已关闭", 2)
 		box.expectVerdicts(verdictCancelled)
@@ -683,45 +622,6 @@ func TestRealClientWrapperAddsMode(t *testing.T) {
 		}
 		_, err := os.Stat(filepath.Join(box.work, "touched"))
 		expectIs(t, "what the reviewer made", err == nil, false)
-	})
-}
-
-// With review "work" an answer is not reviewed, and what was done by a tool is. What the user types while
-// the agent works, or after Esc, makes no work unreviewed. What the user edits after a prompt that Esc
-// ended before the agent did anything is the user's.
-func TestRealClientWork(t *testing.T) {
-	forClients(t, script{}, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
-		api := box.by(toAgent("begin later", apiReply{text: "late", takes: time.Minute}),
-			toAgent("add a line", bash("echo own >>notes.txt")),
-			toAgent("with a tool", bash("until [ -e ../home/typed ]; do sleep 0.1; done; sleep 1; echo slept")),
-			toAgent("with another", bash("until [ -e ../home/never ]; do sleep 0.1; done")))
-		box.write(".claude/ccc.json", 0o600, `{"supervisor":{"review":"work"}}`)
-		box.repository()
-		tty := box.start(bypass)
-		tty.submits("hi", "done", 0)
-		await(t, box.log, " stop not reviewed ")
-		tty.prompt("begin later")
-		api.await(t, "agent", 2)
-		tty.keys("Escape")
-		tty.awaitInput("begin later")
-		box.gitIn(box.work, "echo theirs >>notes.txt; git commit -qam mine")
-		tty.enter("add a line") // the client gives the words back, for enter to delete
-		box.awaitVerdicts(1)
-		expectIn(t, "the request", api.lastReview(t), "\n+own\n")
-		expectNotIn(t, "the request", api.lastReview(t), "\n+theirs\n")
-		tty.prompt("work with a tool")
-		tty.waitFor("home/typed")
-		tty.enter("keep it short")
-		box.write("typed", 0o600, "")
-		box.awaitVerdicts(2)
-		tty.prompt("work with another")
-		tty.waitFor("home/never")
-		tty.keys("Escape")
-		tty.waitUntil("an input line", func(screen string) bool {
-			return strings.Contains(screen, "Interrupted") && inputLine(screen) != ""
-		})
-		tty.submits("go on then", "done", 3)
-		tty.submits("thanks", "done", 3)
 	})
 }
 

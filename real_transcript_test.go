@@ -209,29 +209,6 @@ func (api *scriptedAPI) told(t *testing.T) (told []string) {
 	return told
 }
 
-// workingAgent answers an agent that works until the test writes the file "go" if the user's last words
-// begin with "work", and else by answer.
-func workingAgent(answer func(words string, r apiRequest) apiReply) func(apiRequest) apiReply {
-	return func(r apiRequest) apiReply {
-		words := r.last("user")
-		switch {
-		case r.Kind == "review":
-			return replyVerdict(true, "")
-		case strings.HasPrefix(words[strings.LastIndex(words, "\n")+1:], "work "):
-			return bash("./work.sh")
-		}
-		return answer(words, r)
-	}
-}
-
-// startWorking starts a session that asks for every call but that of work.sh.
-func (box *sandbox) startWorking() *terminal {
-	box.t.Helper()
-	box.write("../work/work.sh", 0o700,
-		"#!/bin/sh\necho begun >>begun\nuntil [ -e go ]; do sleep 0.1; done; rm go; echo worked\n")
-	return box.start("--permission-mode", "default", "--allowedTools", "Bash(./work.sh:*)")
-}
-
 // transcripts returns the text of all of the sandbox's transcripts.
 func (box *sandbox) transcripts() (text string) {
 	paths, _ := filepath.Glob(filepath.Join(box.home, ".claude/projects/*/*.jsonl"))
@@ -248,16 +225,22 @@ func TestRealClientCorrections(t *testing.T) {
 	beside(t)
 	forClients(t, script{}, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
 		late := make(chan bool)
-		api := box.answering(workingAgent(func(words string, _ apiRequest) apiReply {
-			if strings.HasSuffix(words, "withdrawn") {
+		t.Cleanup(func() { close(late) })
+		api := box.answering(func(r apiRequest) apiReply {
+			words := r.last("user")
+			switch words = words[strings.LastIndex(words, "\n")+1:]; {
+			case r.Kind == "agent" && strings.HasPrefix(words, "work "):
+				return bash("./work.sh") // which ends with the file "go"
+			case r.Kind == "agent" && words == "withdrawn":
 				<-late
 			}
-			return replyText("done")
-		}))
-		t.Cleanup(func() { close(late) })
-		tty := box.startWorking()
+			return usualReply(r)
+		})
+		box.write("../work/work.sh", 0o700,
+			"#!/bin/sh\necho begun >>begun\nuntil [ -e go ]; do sleep 0.1; done; rm go; echo worked\n")
+		tty := box.start("--permission-mode", "default", "--allowedTools", "Bash(./work.sh:*)")
 		var closed []string // what the last review has ended
-		reviewed, isCompacted := 0, false
+		reviewed := 0
 		expect := func(words ...string) {
 			t.Helper()
 			reviewed++
@@ -269,7 +252,7 @@ func TestRealClientCorrections(t *testing.T) {
 			conversation, _, _ := strings.Cut(reviews[len(reviews)-1].text(), "## 用户的要求")
 			for i, text := range got {
 				plain, isBeside := strings.CutPrefix(text, "BESIDE ")
-				if !isCompacted && !isBeside {
+				if !isBeside {
 					expectIn(t, "the conversation", conversation, strings.TrimPrefix(plain, "INTERRUPTED "))
 				}
 				// The mark stays where the words taken back stood.
@@ -323,21 +306,13 @@ func TestRealClientCorrections(t *testing.T) {
 		closed = closed[:1]
 		expect("instead of it")
 		box.recordTranscript(client.version, "corrections", api)
-		tty.tmux("kill-server")
-		box.quiet(20 * time.Second)
-		tty = box.start("--permission-mode", "default", "--continue")
-		tty.prompt("on another day")
-		expect("on another day")
 		asked := len(api.requests("agent"))
 		tty.prompt("withdrawn")
 		api.await(t, "agent", asked+1)
 		tty.keys("Escape")
-		tty.awaitInput("withdrawn")
-		tty.enter("/compact keep the colours") // the client gives the withdrawn words back, for enter to delete
-		tty.waitFor("Compacted")
-		isCompacted = true
-		tty.prompt("after the compaction")
-		expect("after the compaction")
+		tty.awaitInput("withdrawn") // the client gives the words back, for enter to delete
+		tty.enter("in its place")
+		expect("in its place")
 	})
 }
 

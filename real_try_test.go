@@ -186,24 +186,6 @@ func (box *sandbox) ordinary() {
 	}))
 }
 
-// projectFiles are the files of the project, with mode and content, and its directories.
-func (box *sandbox) projectFiles() (files []string) {
-	box.t.Helper()
-	check(box.t, filepath.WalkDir(box.work, func(path string, entry fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		info, err := entry.Info()
-		var content []byte
-		if err == nil && info.Mode().IsRegular() {
-			content, err = os.ReadFile(path)
-		}
-		files = append(files, fmt.Sprintf("%s %v %s", strings.TrimPrefix(path, box.work), info.Mode(), content))
-		return err
-	}))
-	return files
-}
-
 // Whatever a reviewer does outside a copy changes no file, with Claude Code's own sandbox on or off, and
 // reading and the copy work: the copy runs outside the sandbox. What a rule of the user's lets run writes
 // where it may, but not in the sandbox, even where the reviewer asks to leave it. That sandbox leaves files
@@ -219,7 +201,7 @@ func TestRealClientReadOnly(t *testing.T) {
 		`"execution_count":null}],"metadata":{},"nbformat":4,"nbformat_minor":5}`
 	const sandboxed = `"sandbox":{"enabled":true,"autoAllowBashIfSandboxed":true}`
 	const ruled = `"permissions":{"allow":["Bash(python3:*)","Edit","Write","NotebookEdit"]}`
-	mayWrite := map[string]bool{sandboxed + "," + ruled: false, sandboxed: false, ruled: true}
+	mayWrite := map[string]bool{sandboxed + "," + ruled: false, ruled: true}
 	for settings, writes := range mayWrite {
 		t.Run(settings, func(t *testing.T) {
 			forClients(t, script{}, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
@@ -255,7 +237,7 @@ func TestRealClientReadOnly(t *testing.T) {
 						return usualReply(r)
 					}
 					if reviewed == 0 {
-						before = box.projectFiles()
+						before = snapshotOf(box.work, nil)
 					}
 					reviewed++
 					return calls[reviewed-1].call
@@ -274,10 +256,10 @@ func TestRealClientReadOnly(t *testing.T) {
 					expectIs(t, "reading fails: "+results[i], isRead && strings.Contains(results[i], "Exit code"), false)
 				}
 				if writes {
-					before = append(before, "/ruled -rw-r--r-- ", "/left -rw-r--r-- ")
+					before = append(before, `/ruled -rw-r--r-- ""`, `/left -rw-r--r-- ""`)
 				}
 				slices.Sort(before)
-				after := box.projectFiles()
+				after := snapshotOf(box.work, nil)
 				slices.Sort(after)
 				expectEqual(t, "the project", after, before)
 				ran := []string{"cat notes.txt; touch made; echo x >notes.txt; exit 3 → 3"}
@@ -300,9 +282,7 @@ func TestRealClientReviewerWoken(t *testing.T) {
 		says, woken  string // JSON of a verdict, or words
 		want         string
 	}{
-		{"refused", "subagent", false, refusal, noted, "block allow"},
 		{"approved with the cache", "subagent", true, approval, noted, "allow"},
-		{"waited", "subagent", true, waiting, refusal, "block allow"},
 		{"waited for a command", "command", true, waiting, refusal, "block allow"},
 	} {
 		t.Run(play.name, func(t *testing.T) {
@@ -349,26 +329,18 @@ func TestRealClientReviewerWoken(t *testing.T) {
 // no part of the reason why a review failed.
 func TestRealClientUnknownModel(t *testing.T) {
 	forClients(t, script{}, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
-		api := box.answering(byIteration(usualReply, replyVerdict(false, "not yet"),
+		box.answering(byIteration(usualReply, replyVerdict(false, "not yet"),
 			replyError(400, "invalid_request_error", "planted")))
 		box.vars = append(box.vars, "ANTHROPIC_MODEL=glm-4.7")
 		box.prints("done", "hello")
 		box.expectVerdicts(verdictBlock, verdictFailed)
-		for _, r := range api.requests("review") {
-			expectIs(t, "the reviewer's model", r.Model, "glm-4.7")
-		}
-		for _, r := range endsOf(box.onlyTimeline()) {
-			expectIs(t, "the cost", r.CostUSD, 0)
-			expectIs(t, "it counts tokens", r.Tokens != nil && r.Tokens.Input > 0, r.Verdict == verdictBlock)
-		}
-		expectIn(t, "the reason", lastReview(t, box.onlyTimeline()).Error, "planted")
+		refused, failed := endsOf(box.onlyTimeline())[0], lastReview(t, box.onlyTimeline())
+		expectIs(t, "the costs", refused.CostUSD+failed.CostUSD, 0)
+		expectIs(t, "it counts tokens", refused.Tokens != nil && refused.Tokens.Input > 0, true)
+		expectIn(t, "the reason", failed.Error, "planted")
 		for _, view := range []string{"status", "log", "verdict"} {
 			got := box.run(patience, "", "ccc", view)
 			expectNotIn(t, view, got.stdout+got.stderr, "$", "claude-code:")
 		}
-		expectNotIn(t, "the log", box.log(), "cost_usd", "claude-code:")
-		// A hook by hand, of a session that the client does not know.
-		stop := ofSession("01234567-89ab-4cde-8f01-23456789abcd", box.event(eventStop, ""))
-		expectEnd(t, "no such session", box.hook(stop), 0, "", "No conversation found")
 	})
 }
