@@ -322,12 +322,6 @@ func stateText(session string, count int, members string) string {
 	return fmt.Sprintf(`{"session_id":%q,"count":%d%s,%s}`, session, count, members, times)
 }
 
-// stateOn and stateOff are members of such a state.
-const (
-	stateOn  = `,"enabled":"on","switched_at":"2026-01-02T03:04:05Z"`
-	stateOff = `,"enabled":"off","switched_at":"2026-01-02T03:04:05Z"`
-)
-
 // log returns the session log, "" when there is none.
 func (box *sandbox) log() string { return box.read(logPath) }
 

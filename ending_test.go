@@ -1,9 +1,7 @@
 package main
 
 import (
-	"errors"
 	"fmt"
-	"os/exec"
 	"slices"
 	"strconv"
 	"strings"
@@ -89,9 +87,7 @@ func (end endedReview) play(t *testing.T) {
 	if strings.Contains(end.stderr, "10 秒") {
 		took -= 10 * time.Second
 	}
-	if left := box.quiet(soon()); len(left) != 0 {
-		t.Errorf("left a second later: %q", left)
-	}
+	expectEqual(t, "what is left a second later", box.quiet(soon()), nil)
 	if took > 3*time.Second+soon() {
 		t.Errorf("the hook took %v to end", took)
 	}
@@ -99,9 +95,8 @@ func (end endedReview) play(t *testing.T) {
 	if end.signal != syscall.SIGKILL && cmd.ProcessState.ExitCode() != 0 {
 		t.Errorf("exit code %d", cmd.ProcessState.ExitCode())
 	}
-	if stdout.String() != end.stdout || !strings.Contains(stderr.String(), end.stderr) {
-		t.Errorf("stdout %q, stderr %s", stdout.String(), stderr.String())
-	}
+	expectIs(t, "stdout", stdout.String(), end.stdout)
+	expectIn(t, "stderr", stderr.String(), end.stderr)
 	if end.signal != 0 { // who ended it knows
 		expectIn(t, "the next prompt", box.submit("next").stdout, "上次审查已取消")
 		expectEqual(t, "the verdicts", box.timelineVerdicts(), []verdict{verdictCancelled})
@@ -149,9 +144,7 @@ func TestTrialEnded(t *testing.T) {
 			expectIs(t, "nothing is said", got.stderr == "", test.stderr == "")
 			isLong := test.patience != "60s"
 			expectIs(t, "it is said", strings.Contains(got.stderr, "ccc: "+tryingHooks.zh+"\n"), isLong)
-			if left := box.quiet(soon()); len(left) != 0 {
-				t.Errorf("still running: %q", left)
-			}
+			expectEqual(t, "what still runs", box.quiet(soon()), nil)
 			if test.code != 0 {
 				expectIs(t, "what is left of the trial", len(box.answers()), 0)
 			}
@@ -223,20 +216,7 @@ func TestReviewUnheard(t *testing.T) {
 		expectIs(t, "the code of the client, killed", got.code, -1)
 		expectIs(t, "it was told", strings.Contains(got.stdout, "systemMessage"), false)
 		box.awaitIn("begun", "killed")
-		if left := box.quiet(2*time.Second + soon()); len(left) != 0 {
-			t.Errorf("left when the client is gone: %q", left)
-		}
+		expectEqual(t, "what is left of the client", box.quiet(2*time.Second+soon()), nil)
 		expectIs(t, "the verdict, the client killed", seen(box), string(verdictCancelled))
-	}
-}
-
-// What Wait says of a command becomes its exit code, also where more is said around it.
-func TestExitCode(t *testing.T) {
-	expectIs(t, "success", exitCode(nil), 0)
-	expectIs(t, "no word of the command's end", exitCode(errors.New("wait: no child processes")), 1)
-	for script, want := range map[string]int{"exit 3": 3, "exit 130": 130, "kill -TERM $$": 143} {
-		err := exec.Command("/bin/sh", "-c", script).Run()
-		expectIs(t, script, exitCode(err), want)
-		expectIs(t, script+", with more", exitCode(fmt.Errorf("passing on: %w", err)), want)
 	}
 }

@@ -56,7 +56,7 @@ func TestEnvHookPath(t *testing.T) {
 	}
 }
 
-// Which repository a directory is in, which of its working trees, and whether it is of a project.
+// Which repository a directory is in, and which of its working trees; and a project's settings.
 func TestEnvTrees(t *testing.T) {
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	check(t, err)
@@ -66,7 +66,6 @@ func TestEnvTrees(t *testing.T) {
 		"main/.git/HEAD":                     "",
 		"main/sub/x":                         "",
 		"main/.git/worktrees/tree/commondir": "../..\n",
-		"other/.git/HEAD":                    "",
 		"plain/sub/x":                        "",
 		"modules/own/x":                      "",
 		"tree/sub/x":                         "",
@@ -89,32 +88,9 @@ func TestEnvTrees(t *testing.T) {
 		got := worktreeOf(at(path))
 		expectIs(t, path, short(got.Top)+" "+short(got.Repository), want)
 	}
-	expectIs(t, "no directory", worktreeOf(""), worktree{})
 	for path, want := range map[string]string{"tree": "main/.git/worktrees/tree", "module": "modules/own"} {
 		expectIs(t, "the git directory of "+path, worktreeOf(at(path)).gitDir(), at(want))
 	}
-	for line, want := range map[string]string{ // the project, and the current directory
-		"main main/sub": "main",
-		"main tree/sub": "tree",
-		"link main":     "link",
-		"plain tree":    "plain",
-	} {
-		project, here, _ := strings.Cut(line, " ")
-		expectIs(t, "of "+line, stateDir("").place(at(project), at(here), nil).root, at(want))
-	}
-	for line, want := range map[string]bool{ // the current directory, and that in which a session started
-		"main link":   true,
-		"plain plain": true,
-		"main other":  false,
-		"plain ":      false,
-	} {
-		here, start, _ := strings.Cut(line, " ")
-		if start != "" {
-			start = at(start)
-		}
-		expectIs(t, line, dirs{here: at(here)}.isOfProject(start), want)
-	}
-
 	d := dirs{here: at("link"), claude: at("claude")} // the settings of the main tree, each once
 	expectEqual(t, "of the project", d.projectSettings(),
 		[]string{at("link/.claude/settings.json"), at("link/.claude/settings.local.json")})
@@ -140,40 +116,6 @@ func TestEnvArguments(t *testing.T) {
 	}
 	expectEqual(t, "set", setEnv(env, "A", "4", "D", "5", "AB", ""), []string{"C=", "A=4", "D=5"})
 	expectEqual(t, "the environment before", env, []string{"A=1", "AB=2", "C=", "A=3"})
-}
-
-// The claude that is run, and why there is none. The rest doctor tells: TestDoctorMends.
-func TestEnvClaude(t *testing.T) {
-	dir := t.TempDir()
-	at := func(name string) string { return filepath.Join(dir, name) }
-	for name, mode := range map[string]os.FileMode{"claude": 0o700, "mine": 0o700, "text": 0o600} {
-		check(t, os.WriteFile(at(name), nil, mode))
-	}
-	t.Setenv("HOME", at("home"))
-	const unset = "unset CCC_CLAUDE; command -v claude || " + installClaude
-	for _, test := range []struct {
-		path, named, want string
-		code              int
-		hint              string
-	}{
-		{dir, "", at("claude"), 0, ""},
-		{dir, "mine", at("mine"), 0, ""},
-		{"/none", "", "no claude in PATH, and CCC_CLAUDE is not set", 127, installClaude},
-		{dir, at("text"), "CCC_CLAUDE=" + at("text") + ": permission denied", 127, unset},
-	} {
-		t.Setenv("PATH", test.path)
-		t.Setenv(claudeVariable, test.named)
-		found, err := findClaude(os.Environ())
-		if err != nil {
-			f := failureOf(err)
-			expectIs(t, test, found, "")
-			found = f.err.Error()
-			expectIs(t, "the code of "+found, f.code, test.code)
-			const or = " || curl -fsSL https://claude.ai/install.sh | bash"
-			expectIs(t, "the hint of "+found, strings.TrimSuffix(f.hint, or), test.hint)
-		}
-		expectPrefix(t, "claude or why not", found, test.want)
-	}
 }
 
 // If an ordinary user may not write, doctor and a launch say what shows who may, and advise nothing that

@@ -3,8 +3,11 @@ package main
 // What tests of all kinds want, and need.
 
 import (
+	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -124,4 +127,27 @@ func needGit(t *testing.T) {
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip("git is not installed here")
 	}
+}
+
+// snapshotOf lists what is below dir, but for programs: each name with its mode, where it leads or what it
+// holds, and what more tells of it, if that is not nil.
+func snapshotOf(dir string, more func(path string, info fs.FileInfo) string) (list []string) {
+	_ = filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		info, unread := os.Lstat(path)
+		if err != nil || unread != nil || strings.HasSuffix(path, "/bin/ccc") {
+			return nil // it is gone, or may not be seen
+		}
+		var content []byte
+		if entry.Type().IsRegular() {
+			content, _ = os.ReadFile(path)
+		}
+		link, _ := os.Readlink(path)
+		line := fmt.Sprintf("%s %v %s%q", strings.TrimPrefix(path, dir), info.Mode(), link, content)
+		if more != nil {
+			line += more(path, info)
+		}
+		list = append(list, line)
+		return nil
+	})
+	return list
 }

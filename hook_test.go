@@ -51,8 +51,8 @@ func TestHookConcurrent(t *testing.T) {
 // A state that can't be used is kept beside, and begun anew. Then no loop is reviewed that is active already.
 func TestHookStateBroken(t *testing.T) {
 	const of = `{"session_id":"` + testSession + `","count":`
-	for _, text := range []string{"", "{", "\x00\x01", "[]", `{"count":"3"}`, of + "-1}",
-		of + "99999999999999999999}", `{"session_id":"another","count":9}`} {
+	for _, text := range []string{"", "{", "\x00\x01", "[]", `{"count":"3"}`, of + `1,"enabled":true}`,
+		of + "-1}", of + "99999999999999999999}", `{"session_id":"another","count":9}`} {
 		h, r := testHook(t, eventStop), newReview(eventStop)
 		prepare := func() { check(t, os.WriteFile(h.session.stateFile(), []byte(text), 0o600)) }
 		prepare()

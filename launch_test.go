@@ -79,26 +79,6 @@ func TestLaunch(t *testing.T) {
 	}
 }
 
-// A launch makes SUPERVISOR.md in ccc's directory unless the project has one of its own. One that is there is
-// kept up to date for the other projects.
-func TestLaunchKeepsPrompt(t *testing.T) {
-	for _, test := range []struct{ projects, before, after string }{
-		{"", "", defaultPrompt.zh},
-		{"Be kind.", "", ""},
-		{"Be kind.", defaultPrompt.en, defaultPrompt.zh},
-		{"", defaultPrompt.zh + "and be kind\n", defaultPrompt.zh + "and be kind\n"},
-	} {
-		box := newFakeBox(t)
-		for dir, text := range map[string]string{"../work": test.projects, ".claude": test.before} {
-			if text != "" {
-				box.write(dir+"/SUPERVISOR.md", 0o600, text)
-			}
-		}
-		box.prepare()
-		expectIs(t, "ccc's SUPERVISOR.md", box.read(".claude/SUPERVISOR.md"), test.after)
-	}
-}
-
 // What a command line asks for, split into ccc's part and claude's. A word with white space in it, or that is
 // not ASCII, is a prompt.
 func TestLaunchParsed(t *testing.T) {

@@ -150,16 +150,6 @@ func TestLogFollowOver(t *testing.T) {
 	expectCounts(t, "what follows", output(), map[string]int{"会话 new": 1, "after /clear": 1})
 	expectNotIn(t, "what follows the named one", named(), "clear", "goes on")
 	expectCounts(t, "the JSON", raw(), map[string]int{`{"session_id":"present",`: 1, "after /clear": 1})
-	// Who comes late is told what runs in another session, with its request, and nothing else of it.
-	refused := outcome{Verdict: verdictBlock, Feedback: "of an earlier one"}
-	box.timelineOf("busy", prompted("an earlier one"), at(box.work, "its request").at(ago(2*time.Hour)),
-		ended(review{Ended: ago(90 * time.Minute), ID: "over", outcome: refused}),
-		began(review{Begun: ago(time.Hour), ID: "r", Iteration: 1, Limit: 10, LastMessage: "is it good?"}))
-	late, endLate := follow(t, box, "-f")
-	await(t, late, "会话 busy\n\n", "开始\n    Agent：is it good?\n")
-	endLate(syscall.SIGINT)
-	expectIn(t, "what comes late", late(), "its request")
-	expectNotIn(t, "what comes late", late(), "an earlier one")
 }
 
 // What was told of one review is not told under another's title, what is refused is told as refused, a script
@@ -228,7 +218,7 @@ func TestLogOrder(t *testing.T) {
 		"two": {[]any{begin, byHand, of("b", verdictAllow, "fine"), switchedTo(modeOff),
 			of("a", verdictCancelled, "x")}, "fine.*switched off.*cancelled"},
 		"failed": {[]any{begin, onward, of("a", verdictFailed, "")}, "and on.*Review 1/10: not reviewed"},
-		"killed, then another": {[]any{killed, read, loggedBegin(), loggedEnd(outcome{Verdict: verdictAllow}, nil)},
+		"killed, then another": {[]any{killed, read, begin, of("a", verdictAllow, "")},
 			"1/10: begins\n.*reading .*" + clock(loggedAt.Add(4*time.Minute)) +
 				" Review 1/10: cancelled\n.*1/10: begins\n.*: approved\n"},
 	} {
@@ -251,74 +241,14 @@ func TestLogOrder(t *testing.T) {
 	}
 }
 
-// loggedAt is when all that the log of TestLogEnds and its neighbours tells happened.
+// loggedAt is when what the log of TestLogOrder and TestLogCuts tells happened.
 var loggedAt = time.Date(2026, 1, 2, 3, 4, 0, 0, time.UTC)
-
-// loggedEnd is the end of review r, of a stop, at loggedAt. outcome is all that it came to; change, if not
-// nil, changes the rest.
-func loggedEnd(o outcome, change func(r *review)) entry {
-	r := review{Ended: loggedAt, ID: "r", Event: eventStop, Iteration: 1, Limit: 10, outcome: o}
-	r.LastMessage = "I am done."
-	r.PromptSource = builtinSource
-	if change != nil {
-		change(&r)
-	}
-	return ended(r).in("/p")
-}
-
-// loggedBegin is the begin of review r.
-func loggedBegin() entry {
-	return began(review{Begun: loggedAt, ID: "r", Iteration: 1, Limit: 10, LastMessage: "I am done."}).in("/p")
-}
 
 // newLogBox is a sandbox whose ccc log is in English, and 110 columns wide.
 func newLogBox(t *testing.T) *sandbox {
 	box := newShowBox(t, 110)
 	box.vars = append(box.vars, "LANG=en_US.UTF-8")
 	return box
-}
-
-// What the log tells of the end of a review, by what it came to: each fact once, in its place, and none that
-// says nothing.
-func TestLogEnds(t *testing.T) {
-	box := newLogBox(t)
-	end := func(v verdict, change func(r *review)) entry {
-		o := outcome{Verdict: v, Feedback: "words"}
-		if v == verdictFailed || v == verdictCancelled {
-			o = outcome{Verdict: v, Error: "why"}
-		}
-		return loggedEnd(o, change)
-	}
-	did := func(kind, tool string) entry {
-		return did(step{Kind: kind, Review: "r", Tool: tool, Command: tool}).at(loggedAt)
-	}
-	allow := outcome{Verdict: verdictAllow}
-	begun, read, approved := loggedBegin(), did(stepCall, "Read(/p/a)"), loggedEnd(allow, nil)
-	const onlyRead, words = "    only the conversation was read\n", "    feedback words\n"
-	const filesRead = "    only files were read, nothing was run\n"
-	const asked = `{"questions":[{"question":"Which?","options":[{"label":"A"},{"label":"B"}]},` +
-		`{"question":"Why?"}]}`
-	for want, records := range map[string][]any{ // want stands after the title of the end
-		" approved\n" + onlyRead + "    for you  words\n": {begun, end(verdictAllow, nil)},
-		" approved\n" + filesRead:                         {begun, read, approved},
-		" approved\n":                                     {begun, read, did(stepRun, "true"), approved},
-		" approved\n" + onlyRead: {begun, read, did(stepError, "Read(/p/a)"),
-			did(stepCall, "ToolSearch"), approved},
-		" sent back\n" + onlyRead + "    " + unreadableVerdict.en + "\n" + words: {begun,
-			end(verdictBlock, func(r *review) { r.NoVerdict, r.Withheld = true, true })},
-		" cancelled\n    reason   why\n": {begun, end(verdictCancelled, nil)},
-		" limit reached\n    asks     Which?\n             - A\n             - B\n             Why?\n" +
-			"    " + questionPassed.en + "\n": {loggedEnd(outcome{Verdict: verdictLimit}, func(r *review) {
-			r.ID, r.Event, r.Question = "", eventPreToolUse, questionText([]byte(asked))
-		})},
-	} {
-		box.timelineOf(testSession, records...)
-		got := box.ccc("log", testSession)
-		titles := strings.Split(got, "\n2026-01-02 03:04:00 ")
-		_, last, _ := strings.Cut(titles[len(titles)-1], ":")
-		expectIs(t, "the end", last, want)
-		expectNotIn(t, "the log", got, "Bash(")
-	}
 }
 
 // A prompt that is clearly over 600 characters is cut, what the agent said last at 130 columns; of a long
@@ -342,21 +272,4 @@ func TestLogCuts(t *testing.T) {
 		expectIs(t, "the error is cut", !strings.Contains(told, r.Error), isCut)
 		expectIn(t, "the output", told, "c\nc\nd")
 	}
-}
-
-// A run is told with its end: where it did not take place why, and with the blanks of its command.
-func TestLogRuns(t *testing.T) {
-	code := 125
-	printed := strings.Repeat("x", 700)
-	failed := step{Kind: stepRun, ExitCode: &code, Command: "go test", Output: "\n" + printed + "\n"}
-	failed.Error, failed.DurationSeconds = "no copy\ncan be made", 1
-	expectIs(t, "a run that did not take place", ran(failed),
-		"go test → 退出码 125 · 1.0 秒: 建不了副本：no copy can be made\n"+printed)
-	code, failed.Error, failed.Output = 124, "ended at the timeout of 1s", ""
-	expectIs(t, "one over its time", ran(failed), "go test → 退出码 124 · 1.0 秒: 到了时限，已结束\n")
-	call := encodeJSON(map[string]string{"command": "cat <<E\nslug(\"a   b\")  # x\nE"})
-	expectIs(t, "a call", describeTool("Bash", call), `Bash(cat <<E ⏎ slug("a   b")  # x ⏎ E)`)
-	run := step{Command: "cd sub\nslug \"a   b\"", Output: "a---b\n"}
-	did := review{Event: eventStop, outcome: outcome{Verdict: verdictBlock}, did: steps{Runs: []step{run}}}
-	expectIn(t, "the receipt", did.receipt(), `slug "a   b" → a---b`)
 }

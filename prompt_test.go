@@ -263,67 +263,33 @@ func TestRequestText(t *testing.T) {
 	expectIn(t, "the newest", text, "\n[13] "+long(1000)+"\n")
 }
 
-// Each part of the request stands in it if it has something to say, and nowhere else. What stays the same
-// from one review to the next comes first.
+// The parts of a request stand in their order: what stays the same from one review to the next comes first. A
+// transcript that may lack its last lines makes no turn of words alone.
 func TestRequestParts(t *testing.T) {
-	plain := func() reviewRequest {
-		r := requestOf("fix it", "add tests")
-		r.copies = copyOffer{tryCommand: "TRY", noCopy: "BECAUSE"}
-		r.place = place{root: "/project", project: "/project", cwd: "/project/here"}
-		r.iteration, r.limit, r.seconds = 2, 5, 540
-		return r
-	}
-	running, noCopy := say(sectionRunning, tryExample("TRY")), say(sectionNoCopy, "BECAUSE")
-	compare := say(sectionCompare, compareExample("TRY", "BASE"))
-	event, asks := say(sectionStop), say(sectionQuestion, `{"a":1}`)
-	place, round := say(sectionPlace, "/project/here"), say(sectionReview, 2, 5, 540, 60)
-	requests, judged, form := say(sectionRequests), say(requestsJudged), say(sectionNoVerdict, say(verdictForm))
-	list := func(text string) []json.RawMessage { return []json.RawMessage{[]byte(text)} }
-	const both = "\n[1] fix it\n\n[2] add tests\n"
-	for _, test := range []struct {
-		with       func(r *reviewRequest)
-		has, lacks []string
-	}{
-		{func(*reviewRequest) {},
-			[]string{say(opening, say(bySystemPrompt)), running, requests, judged, both, event, place, round},
-			[]string{say(opening, say(byGuideAbove)), noCopy, compare, asks, say(homeReadOnly), say(sectionPlan)}},
-		{func(r *reviewRequest) {
-			r.of.talk.wordsOnly, r.of.change.seen.Repository, r.of.change.base = true, "r", "BASE"
-		},
-			[]string{say(sectionWordsOnly), say(sectionChanges, say(changesBegin)+"\n\n"+say(changesNone))},
-			[]string{running, compare}},
-		{func(r *reviewRequest) {
-			r.of.talk.wordsOnly, r.of.change.seen.Repository, r.of.talk.incomplete = true, "r", true
-		},
-			[]string{running}, []string{say(sectionWordsOnly)}},
-		{func(r *reviewRequest) { r.of.talk.requests[0].stopped = true },
-			[]string{judged + "\n\n[1] " + say(remarkInterrupted) + " fix it\n\n[2] add tests\n"}, nil},
-		{func(r *reviewRequest) { r.of.talk.requests = nil }, []string{event}, []string{requests, judged}},
-		{func(r *reviewRequest) { r.of.change.base = "BASE" }, []string{running + "\n" + compare + "\n"}, nil},
-		{func(r *reviewRequest) { r.copies.tryCommand, r.of.change.base = "", "BASE" },
-			[]string{noCopy}, []string{running, compare}},
-		{func(r *reviewRequest) { r.copies.foreign = "notes" }, []string{running, say(foreignFiles, "notes")}, nil},
-		{func(r *reviewRequest) { r.copies.homeIsReadOnly = true }, []string{running, say(homeReadOnly)}, nil},
-		{func(r *reviewRequest) { r.of.section, r.of.question = sectionQuestion, []byte(`{"a":1}`) },
-			[]string{asks}, []string{event}},
-		{func(r *reviewRequest) { r.seconds = 90 }, []string{say(sectionReview, 2, 5, 90, 30)}, []string{round}},
-	} {
-		r := plain()
-		test.with(&r)
-		text := r.requestText(false)
-		expectIn(t, "the request", text, test.has...)
-		expectNotIn(t, "the request", text, test.lacks...)
-	}
-	all := plain()
-	all.of.inPlanMode, all.of.lastMessage, all.of.tasks, all.of.crons = true, "DONE", list("6"), list("7")
-	all.of.change.below, all.refusal.Feedback, all.refusal.NoVerdict = []string{"CHANGED"}, "NO", true
-	order := []string{say(opening, say(byGuideAbove)), running, requests, "[1]", "[2]", event, say(sectionPlan),
-		place, say(sectionLastMessage, "DONE"), say(sectionTasks, "[6]"), say(sectionCrons, "[7]"), "CHANGED",
-		say(sectionLastFeedback, "NO"), form, round}
-	text, before := all.requestText(true), 0
+	r := requestOf("fix it", "add tests")
+	r.of.change.seen.Repository, r.of.talk.wordsOnly, r.of.talk.incomplete = "r", true, true
+	r.copies = copyOffer{tryCommand: "TRY"}
+	r.place = place{root: "/project", project: "/project", cwd: "/project/here"}
+	r.iteration, r.limit, r.seconds = 2, 5, 90
+	expectNotIn(t, "a request", r.requestText(false), say(sectionWordsOnly))
+	r.of.change.seen.Repository = ""
+	r.of.inPlanMode = true
+	r.of.lastMessage = "DONE"
+	r.of.tasks = []json.RawMessage{[]byte("6")}
+	r.of.crons = []json.RawMessage{[]byte("7")}
+	r.of.change.base = "BASE"
+	r.of.change.below = []string{"CHANGED"}
+	r.refusal.Feedback = "NO"
+	r.refusal.NoVerdict = true
+	order := []string{say(opening, say(byGuideAbove)), say(sectionRunning, tryExample("TRY")),
+		say(sectionCompare, compareExample("TRY", "BASE")), say(sectionRequests), say(requestsJudged),
+		"[1] fix it", "[2] add tests", say(sectionStop), say(sectionPlan), say(sectionPlace, "/project/here"),
+		say(sectionLastMessage, "DONE"), say(sectionTasks, "[6]"), say(sectionCrons, "[7]"), "CHANGED",
+		say(sectionLastFeedback, "NO"), say(sectionNoVerdict, say(verdictForm)), say(sectionReview, 2, 5, 90, 30)}
+	text, before := r.requestText(true), 0
 	for _, part := range order {
 		next := strings.Index(text, part)
-		expectIs(t, part+" is in its place", next >= before, true)
+		expectIs(t, part+" is in its place in "+text, next >= before, true)
 		before = next
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 )
@@ -45,30 +44,9 @@ func TestByHandSession(t *testing.T) {
 	expect("aa-o", "", "aa-old")
 	expect("ac", "", "ac-elsewhere")
 	expect("aa", "", `"aa" is the beginning of 2 sessions: aa-new, aa-old`)
-	stored("../copied/aa-new", here, "fix it there", time.Minute)
-	stored("../copied/aa-old", here, "fix that", 4*time.Hour)
-	expect("aa-new", "", "aa-new in copied")
-	expect("aa-old", "", "aa-old in x")
-	expect("aa", "", `"aa" is the beginning of 2 sessions: aa-new, aa-old`)
 	expect("ab", "", `no session of Claude Code's ab-silent holds a request`)
 	expect("ffff", "", `no session "ffff"`)
 	expect("", "../none", "no session of Claude Code's of this project")
-	// An older transcript is not opened: of one that nobody writes to, that would not end.
-	unopened := filepath.Join(claude, "projects/x/aa-unopened.jsonl")
-	check(t, syscall.Mkfifo(unopened, 0o600))
-	check(t, os.Chtimes(unopened, time.Time{}, ago(3*time.Hour)))
-	chosen := make(chan string)
-	go func() {
-		found, _, _ := storedSessionOf("", dirs{claude: claude, here: here})
-		chosen <- found.id
-	}()
-	select {
-	case id := <-chosen:
-		expectIs(t, "beside one that can't be read", id, "aa-new")
-	case <-time.After(10 * time.Second):
-		t.Fatal("an older transcript is opened")
-	}
-	check(t, os.Remove(unopened))
 	// One of this working tree comes before newer ones of others of the repository.
 	side := filepath.Join(filepath.Dir(here), "side")
 	check(t, os.MkdirAll(filepath.Join(here, ".git/worktrees/side"), 0o700))
@@ -96,13 +74,10 @@ func TestByHandProvider(t *testing.T) {
 	}{
 		"nothing":                                 {},
 		"a model of Anthropic's":                  {model: "claude-x-1"},
-		"one in a cloud":                          {model: "us.anthropic.claude-x-1"},
 		"the reviewer's":                          {own: "a", session: "b", model: "kimi-k2", want: "a"},
 		"the session's":                           {session: "b", model: "kimi-k2", want: "b"},
 		"the flag's":                              {flag: "b", model: "kimi-k2", want: "b"},
 		"no provider of a session":                {session: noProvider, model: "kimi-k2", want: noProvider},
-		"no provider by a flag":                   {session: "b", flag: noProvider, want: noProvider},
-		"another than its own":                    {own: "a", session: "b", flag: "c", want: "c"},
 		"an unknown one":                          {session: "b", flag: "d", want: unknown, code: 2},
 		"an unknown session's":                    {session: "d", want: unknown, code: 2},
 		"another's model":                         {model: "kimi-k2", want: elsewhere, code: 1},
@@ -124,20 +99,4 @@ func TestByHandProvider(t *testing.T) {
 		}
 		expectIs(t, name, strings.ReplaceAll(got, d+"/", ""), c.want)
 	}
-}
-
-// It does not run beside another review of that session. Outside git it judges where the agent was.
-func TestByHandBeside(t *testing.T) {
-	box := newHookBox(t)
-	talk := userLine("1", "", "do it") + "\n" + agentLine("2", "1", "done") + "\n"
-	box.write(".claude/projects/x/"+testSession+".jsonl", 0o600, strings.ReplaceAll(talk, "/work", box.work))
-	cmd := box.command("ccc", "review", testSession)
-	cmd.Dir = box.home
-	box.finish(cmd, 60*time.Second)
-	place := strings.TrimSpace(say(sectionPlace, box.work))
-	expectIn(t, "outside git", box.read("../fake/reviewer-1.stdin"), place)
-	box.timelineOf(testSession, began(review{ID: "r"}))
-	running(t, box.stateDir().session(testSession), "r")
-	got := box.run(60*time.Second, "", "ccc", "review")
-	expectEnd(t, "beside another", got, 4, "", "ccc log -f ")
 }

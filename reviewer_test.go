@@ -197,6 +197,9 @@ func TestStreamNotes(t *testing.T) {
 		{[]string{reads, denied}, []string{"call Read(a)", "refused Read(a)"}},
 		{[]string{reads, result("1", "Permission to use Read has been denied."), denied},
 			[]string{"call Read(a)", "refused Read(a)"}},
+		{[]string{reads, result("1", "<tool_use_error>InputValidationError: Read failed"), // and no such tool
+			result("1", "<tool_use_error>Error: No such tool available: Read")},
+			[]string{"call Read(a)", "refused Read(a)"}},
 		{[]string{reads, result("1", "File does not exist.")}, []string{"call Read(a)", "error Read(a)"}},
 		{[]string{said("m", "", called("1", "Bash", `{"command":"ls"}`)), result("1", "Exit code 2")},
 			[]string{"call Bash(ls)"}},
@@ -208,17 +211,6 @@ func TestStreamNotes(t *testing.T) {
 		s.note = func(r step) { noted = append(noted, r.Kind+" "+r.Tool+r.Words) }
 		writeLines(s, test.lines...)
 		expectEqual(t, fmt.Sprintf("what was noted of %q", test.lines), noted, test.noted)
-	}
-	for answer, want := range map[string]bool{
-		"Permission to use Bash has been denied.":           true,
-		"<tool_use_error>InputValidationError: Bash failed": true,
-		"<tool_use_error>Error: No such tool available: X":  true,
-		"The file says: Permission to use Bash":             false,
-	} {
-		for _, isError := range []bool{true, false} {
-			block := contentBlock{Type: "tool_result", Error: isError, Said: []byte(inQuotes(answer))}
-			expectIs(t, answer, block.isRefusal(), want && isError)
-		}
 	}
 }
 

@@ -57,7 +57,7 @@ func TestModeOf(t *testing.T) {
 		return sessionState{Enabled: m, SwitchedAt: launch.Add(since)}
 	}
 	none, on, off := sessionState{}, at(modeOn, -time.Hour), at(modeOff, -time.Hour)
-	launched, asked := client{launched: launch, asked: "1"}, client{asked: "1"}
+	launched := client{launched: launch, asked: "1"}
 	for _, test := range []struct {
 		name   string
 		state  sessionState
@@ -68,17 +68,11 @@ func TestModeOf(t *testing.T) {
 		{"switched off, then launched", off, launched, modeOn},
 		{"launched, then switched off", at(modeOff, time.Nanosecond), launched, modeOff},
 		{"switched off by a wrong clock", at(modeOff, time.Hour), launched, modeOn},
-		{"observed", at(modeObserve, -time.Hour), asked, modeObserve},
 		{"observed, then launched", at(modeObserve, -time.Hour), launched, modeOn},
-		{"switched on against the variable", on, client{asked: "0"}, modeOn},
-		{"switched off against the variable", off, asked, modeOff},
-		{"the variable", none, asked, modeOn},
 		{"another value", none, client{asked: "yes"}, modeOff},
 		{"the variable of others", none, client{asked: "1", isOthers: true}, modeOff},
 		{"switched on, a launch of others", on, client{asked: "1", isOthers: true}, modeOn},
-		{"nobody", none, client{}, modeOff},
 		{"by hand", none, client{isScript: true}, modeOn},
-		{"by hand, switched off", off, client{isScript: true}, modeOff},
 		{"by hand against the variable", none, client{isScript: true, asked: "0"}, modeOff},
 		{"what a tool has started", on, client{isHelper: true}, modeOff},
 		{"ccc review", off, client{isReview: true}, modeOn},
@@ -92,23 +86,6 @@ func TestModeOf(t *testing.T) {
 	}
 }
 
-// A launch of 2.0, whose variable has another form, and a background session are nobody's launch.
-func TestCallerOfOthers(t *testing.T) {
-	for variables, isOthers := range map[string]bool{
-		"CCC_LAUNCH=12-345-c0ffee-4026531836.1700000000000": false,
-		"CCC_LAUNCH=1700000000000.x CLAUDE_JOB_DIR=/jobs/1": true,
-	} {
-		of := environ{projectVariable + "=/p", fmt.Sprint(clientVariable, "=", os.Getpid())}
-		d := dirs{state: stateDir(t.TempDir()), env: append(of, strings.Fields(variables)...)}
-		c, err := d.clientNow(true)
-		check(t, err)
-		expectIs(t, variables+": of others", c.isOthers, isOthers)
-		expectIs(t, variables+": launched", c.launched.IsZero(), true)
-		claims, _ := filepath.Glob(d.state.file("launch-*"))
-		expectIs(t, variables+": what is claimed", len(claims), 0)
-	}
-}
-
 // withSession is code to play with testSession for S.
 func withSession(code string) string {
 	return regexp.MustCompile(`\bS\b`).ReplaceAllString(code, testSession)
@@ -119,58 +96,6 @@ func (box *sandbox) forkable(sessions ...string) {
 	box.t.Helper()
 	for _, session := range sessions {
 		box.write(".claude/projects/x/"+session+".jsonl", 0o600, "{}\n")
-	}
-}
-
-// A switch is of one session: of two of one client (/resume) one is switched off, and one that /clear begins
-// is as the client was launched, and says so. A later launch counts more. In a plain client that session
-// stays supervised.
-func TestSwitchOfSession(t *testing.T) {
-	box := newHookBox(t)
-	const s, other, cleared = testSession, "0ther", "c1eared"
-	box.forkable(other, cleared)
-	const steps = "stop S; stop 0ther; prompt S '/supervisor off'; stop S; stop 0ther\n" +
-		`prompt S '/supervisor on'; stop S; prompt S '/supervisor off'` + "\n" +
-		`hook c1eared SessionStart ',"source":"clear"'; stop c1eared`
-	lines := strings.Split(box.play(withSession(steps), "ccc", "--supervisor"), "\n")
-	if len(lines) != 8 {
-		t.Fatal(lines)
-	}
-	expectIn(t, "after /clear", lines[5], "本会话受监督")
-	lines[5] = ""
-	expectEqual(t, "the stops", lines, []string{s + " reviewed", other + " reviewed", s + " let go",
-		other + " reviewed", s + " reviewed", "", cleared + " reviewed", ""})
-	for session, mode := range map[string]mode{s: modeOff, other: modeOn} {
-		expectIs(t, "the mode of "+session, box.modeOf(session), mode)
-	}
-	expectIs(t, "in a later launch", box.play("stop "+s, "ccc", "--supervisor"), s+" reviewed\n")
-	expectIs(t, "the mode then", box.modeOf(s), modeOn)
-	box.forkable("of-its-own")
-	plain := box.play("stop "+s+"; stop of-its-own; prompt "+s+" '/supervisor off'; stop "+s, "claude")
-	expectIs(t, "in a plain client", plain, s+" reviewed\nof-its-own let go\n"+s+" let go\n")
-}
-
-// A client that the agent calls is not supervised, whatever variables it inherits, and ccc's launch is not
-// about a wrapper. One that starts claude again when it has ended has both supervised.
-func TestNested(t *testing.T) {
-	const twice = `case "$*" in --version|*/cost|*--fork-session*|*nested*) exec %[1]s "$@" ;; esac
-for prompt in one two; do %[1]s -p $prompt </dev/null; done
-exit 0
-`
-	for wrapper, sessions := range map[string]int{"%s \"$@\"\nexit $?\n": 1, twice: 2} {
-		box := newFakeBox(t)
-		box.reviews(blocks("not yet"), allows(""), blocks("not yet"), allows(""))
-		box.turns(`sh [ -n "$NESTED" ] || NESTED=1 claude -p nested >"$FAKE_CLAUDE_DIR/nested"` + "\n" +
-			`sh [ -n "$NESTED" ] || NESTED=1 ccc -p nested >"$FAKE_CLAUDE_DIR/nested-ccc"` + "\nDone.\n")
-		box.claudeIs(fmt.Sprintf(wrapper, fakeClaude()))
-		got := box.run(30*time.Second, "", "ccc", "--supervisor", "-p", "hello")
-		expectCounts(t, "what a user sees", withoutReceipts(got.stdout), map[string]int{
-			"Done.\nStop hook feedback: not yet\nDone.\n": sessions,
-			"本会话受监督":                                      sessions,
-			"\n":                                          7 * sessions,
-		})
-		nested := box.read("../fake/nested") + box.read("../fake/nested-ccc")
-		expectIs(t, "the answers of the nested ones", nested, "Done.\nDone.\n")
 	}
 }
 

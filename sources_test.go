@@ -27,7 +27,8 @@ func TestProviderEnvironment(t *testing.T) {
 	box := newFakeBox(t)
 	box.write(".claude/ccc.json", 0o600, twoProviders)
 	box.vars = append(box.vars, "KIMI_TOKEN=SECRET", "ANTHROPIC_API_KEY=old", "ANTHROPIC_MODEL=old",
-		"CLAUDE_CODE_USE_BEDROCK=1", "CLAUDE_CODE_USE_VERTEX=1", "TWICE=1", "TWICE=2")
+		"CLAUDE_CODE_USE_BEDROCK=1", "CLAUDE_CODE_USE_VERTEX=1", "TWICE=1", "TWICE=2",
+		"CLAUDE_CODE_OAUTH_TOKEN=mine", "CLAUDE_CODE_EXTRA_BODY=mine")
 	l, got := box.plan("kimi", "-p", "hi")
 	expectEnd(t, "a launch", got, 0, "", "")
 	for name, want := range map[string][]string{
@@ -40,6 +41,8 @@ func TestProviderEnvironment(t *testing.T) {
 		"ANTHROPIC_API_KEY":       nil,
 		"CLAUDE_CODE_USE_BEDROCK": nil,
 		"CLAUDE_CODE_USE_VERTEX":  nil,
+		"CLAUDE_CODE_OAUTH_TOKEN": nil,
+		"CLAUDE_CODE_EXTRA_BODY":  nil,
 		"TWICE":                   {"2"},
 	} {
 		expectEqual(t, name, valuesOf(l.env, name), want)
@@ -52,13 +55,12 @@ func TestProviderEnvironment(t *testing.T) {
 // A settings file whose env would win over the provider, or that has what is the user's, stops the launch
 // before claude is started and anything is written. No value is shown.
 func TestProviderConflicts(t *testing.T) {
-	const project, local = ".claude/settings.json", ".claude/settings.local.json"
+	const project = ".claude/settings.json"
 	const user, account = "../home/.claude/settings.json", "../home/.claude.json"
 	const managed = "../home/managed.json"
 	const helper, console = `{"apiKeyHelper":"echo SECRET"}`, `{"primaryApiKey":"SECRET"}`
 	const same = `{"env":{"ANTHROPIC_BASE_URL":"https://kimi.example","TIMEOUT_MS":600000000,"OTHER":"x"}}`
 	for _, test := range []struct{ file, text, want string }{
-		{local, `{"env":{"ANTHROPIC_API_KEY":"SECRET"}}`, "env.ANTHROPIC_API_KEY"},
 		{project, `{"env":{"TIMEOUT_MS":1}}`, "env.TIMEOUT_MS"},
 		{project, same, ""},
 		{project, `{"apiKeyHelper":"","primaryApiKey":"x","ANTHROPIC_MODEL":"x"}`, ""},
@@ -68,9 +70,6 @@ func TestProviderConflicts(t *testing.T) {
 		{account, console, "primaryApiKey"},
 		{"../home/.claude/.config.json", console, "primaryApiKey"},
 		{account, `{"primaryApiKey":"SECRET",}`, "line 1, column 27"},
-		{project, "\ufeff \n", ""},
-		{user + "/file", "a directory", "read "},
-		{project, "null", "line 1, column 1"},
 	} {
 		box := newFakeBox(t)
 		box.vars = append(box.vars, "KIMI_TOKEN=SECRET", testManagedVariable+"="+box.home+"/managed.json")
@@ -82,7 +81,7 @@ func TestProviderConflicts(t *testing.T) {
 		}
 		expectIs(t, test.file+" "+test.text+": "+got.stderr, got.code, map[bool]int{true: 1}[test.want != ""])
 		if test.want != "" {
-			path := filepath.Join(box.work, strings.TrimSuffix(test.file, "/file"))
+			path := filepath.Join(box.work, test.file)
 			expectIn(t, "stderr", got.stderr, path+": "+test.want)
 			expectNotIn(t, "stderr", got.stderr, "SECRET")
 		}
@@ -242,25 +241,6 @@ func TestProviderRefusedKey(t *testing.T) {
 	}
 }
 
-// Nothing of the user's goes to a provider by the command line or a variable.
-func TestProviderOwnThings(t *testing.T) {
-	box := newFakeBox(t)
-	box.vars = append(box.vars, "CLAUDE_CODE_OAUTH_TOKEN=mine", "CLAUDE_CODE_API_KEY_FILE_DESCRIPTOR=7",
-		"CLAUDE_CODE_EXTRA_BODY=mine")
-	box.write(".claude/ccc.json", 0o600, `{"providers":{"x":{"env":{
-		"ANTHROPIC_BASE_URL":"https://a","ANTHROPIC_AUTH_TOKEN":"t"}}}}`)
-	for settings, names := range map[string]string{
-		`{"apiKeyHelper":"echo mine"}`:         "--settings: apiKeyHelper",
-		`{"env":{"ANTHROPIC_API_KEY":"mine"}}`: "--settings: env.ANTHROPIC_API_KEY",
-		`{"model":"opus"}`:                     "",
-	} {
-		l, got := box.plan("x", "--settings="+settings)
-		expectIs(t, settings, got.code, map[bool]int{true: 1}[names != ""])
-		expectIn(t, "stderr", got.stderr, names)
-		expectNotIn(t, "claude's environment", strings.Join(l.env, "\n"), "=mine", "=7")
-	}
-}
-
 // A reviewer shares the agent's prompt cache only if all that it takes is so.
 func TestSharesCache(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -362,19 +342,6 @@ func TestProviderPays(t *testing.T) {
 		s := sources{account: sourceOf("", []byte(test.account), nil)}
 		expectIs(t, test, s.areKeyed([]string{test.env}, strings.Fields(test.args)), test.want)
 	}
-	for value, want := range map[string]bool{"1": true, " Yes ": true, "ON": true, "": false, "2": false} {
-		expectIs(t, value, isTrue(value), want)
-	}
-	allowing := func(end string) source {
-		text := `{"customApiKeyResponses":{"approved":["` + end + `"],"rejected":["` + end + `x"]}}`
-		return sourceOf("", []byte(text), nil)
-	}
-	for allowed, want := range map[string]bool{end20: true, end20[1:]: false, key: false} {
-		expectIs(t, allowed, allowing(allowed).allows(key), want)
-	}
-	for _, short := range []string{"k", strings.Repeat("k", 20)} {
-		expectIs(t, short, allowing(short).allows(short), true)
-	}
 }
 
 // Of what settings say the last source counts, then the environment; .claude.json lies beside the directory,
@@ -402,12 +369,4 @@ func TestProviderSources(t *testing.T) {
 	expect(".claude.json", d.claude, ".claude.json")
 	expect(".config.json", "", ".config.json")
 	expect(".config.json", d.claude, ".config.json")
-	check(t, os.WriteFile(filepath.Join(d.claude, ".config.json"), []byte("{"), 0o600))
-	broken := readAccount(d)
-	expectError(t, broken.name, broken.err, "unexpected end")
-	for text, want := range map[string]string{`{"apiKeyHelper":{"a":1}}`: `{"a":1}`, `{"apiKeyHelper":"x"}`: "x",
-		`{"apiKeyHelper":null}`: "", `{}`: ""} {
-		expectIs(t, text, of(text).at(helperKey).variable(), want)
-	}
-	expectIs(t, "an error", sourceOf("s", []byte("{}"), errNoGit).err, error(errNoGit))
 }

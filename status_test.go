@@ -43,15 +43,16 @@ func statusBox(t *testing.T, columns int) *sandbox {
 		r := review{Ended: ago(since), Iteration: 1, Limit: 20, outcome: outcome{Verdict: verdict, CostUSD: cost}}
 		return ended(r).in(project)
 	}
+	const switchedTo = `,"enabled":%q,"switched_at":"2026-01-02T03:04:05Z"`
 	const rest = "-0000-4c5e-9a35-1f7d7c2e9f10"
 	const shop, long = "/home/you/项目/商城", "/home/you/a/long/path/to/a/project"
 	state(testSession, 3, "")
 	box.timelineOf(testSession, prompted("x").in(shop).at(ago(time.Hour)),
 		review(50*time.Minute, shop, verdictBlock, 0.1), review(40*time.Minute, shop, verdictFailed, 0.2),
 		review(210*time.Second, shop, verdictAllow, 0))
-	state("4f1de09a"+rest, 20, stateOn)
+	state("4f1de09a"+rest, 20, fmt.Sprintf(switchedTo, modeOn))
 	box.timelineOf("4f1de09a"+rest, review(150*time.Minute, "/srv/www", verdictLimit, 0))
-	state("4f1de09b"+rest, 0, stateOff)
+	state("4f1de09b"+rest, 0, fmt.Sprintf(switchedTo, modeOff))
 	box.timelineOf("4f1de09b"+rest, review(60*time.Hour, long, verdictFailed, 0.00321))
 	state("4f1de09c"+rest, 0, "")
 	return box
@@ -88,17 +89,6 @@ func TestStatusJSON(t *testing.T) {
 			`"verdict":"allow","observed":false,"judge":"","reviews":3,"sent_back":1,"acted_on":0,"approved":1,`+
 			`"not_reviewed":1,"failed_reviews":1,"cost_usd":0.3,"tokens":{"input_tokens":0,`+
 			`"cache_read_input_tokens":0,"cache_creation_input_tokens":0,"output_tokens":0},"request":"x"}`)
-}
-
-// Where no session was supervised yet, status and log say how one is, and write nothing.
-func TestShowNothing(t *testing.T) {
-	box := newShowBox(t, 80)
-	for _, command := range []string{"status", "log"} {
-		expectIn(t, command, box.ccc(command), "还没有受监督的会话", "ccc --supervisor")
-	}
-	ofLog := box.run(10*time.Second, "", "ccc", "log", "--json").stdout
-	expectIs(t, "the JSON", box.ccc("status", "--json")+ofLog, "[]\n")
-	expectEqual(t, "what looking wrote", box.files(), nil)
 }
 
 // runningReview shows a step and waits for the file go before it goes on.
@@ -175,42 +165,6 @@ func TestStatusMany(t *testing.T) {
 	expectIs(t, "as JSON", strings.Count(box.ccc("status", "--json"), `"session_id"`), statusRows+5)
 }
 
-// What a line of status sums up: the reviews since the session began, failed and cancelled ones with them, a
-// stop at the limit not; the newest request as the prompts have it, else as the reviews do.
-func TestSummarize(t *testing.T) {
-	d, config := stateDir(t.TempDir()), defaultConfig()
-	add := func(records ...entry) summary {
-		t.Helper()
-		for _, r := range records {
-			check(t, d.session("one").append(r))
-		}
-		return summarize(d.session("one"), config)
-	}
-	of := func(v verdict) outcome { return outcome{Verdict: v, CostUSD: 0.1, Tokens: &tokens{1, 2, 3, 4}} }
-	end := func(v verdict, age time.Duration) entry {
-		return ended(review{Ended: ago(age), Limit: 7, outcome: of(v)}).in("/p")
-	}
-	r := review{Ended: ago(time.Hour), ID: "h", Event: eventReview, Limit: 7, Request: "of the review"}
-	r.outcome = of(verdictAllow)
-	byHand := ended(r).in("/p")
-	s := add(end(verdictBlock, 5*time.Hour), end(verdictFailed, 4*time.Hour), end(verdictCancelled, 3*time.Hour),
-		end(verdictLimit, 2*time.Hour), byHand)
-	check(t, s.err)
-	numbers := fmt.Sprint(s.Reviews, s.Failed, s.CostUSD, s.Tokens, s.Limit)
-	expectIs(t, "the numbers", numbers, "4 1 0.5 {5 10 15 20} 7")
-	expectEqual(t, "the words", []string{string(s.Mode), s.Project, s.Request, string(s.Verdict), s.result},
-		[]string{"", "/p", "of the review", "allow", "通过（1 小时前）"})
-	isOfLast := s.VerdictAt.Equal(byHand.Time) && s.UpdatedAt.Equal(byHand.Time)
-	expectIs(t, "verdict and update are of the last", isOfLast, true)
-	s = add(prompted("of the\nuser"))
-	newest := fmt.Sprintf("%s %q %v", s.Request, s.Verdict, s.VerdictAt)
-	expectIs(t, "after a prompt", newest, `of the user "" <nil>`)
-	for passed, want := range map[time.Duration]string{-time.Hour: "0 秒", 12900 * time.Millisecond: "12 秒",
-		time.Minute: "1 分钟", 3 * time.Hour: "3 小时", 47 * time.Hour: "1 天"} {
-		expectIs(t, passed, age(time.Now().Add(-passed)), want)
-	}
-}
-
 // The columns are the same at every width, and only the words of the request are cut. The mode is shown where
 // one is off.
 func TestStatusTable(t *testing.T) {
@@ -255,31 +209,6 @@ func TestStatusTable(t *testing.T) {
 			fits := displayWidth(line) <= columns || said == fixed[i] || strings.HasSuffix(said, "/deep")
 			expectIs(t, fmt.Sprint(columns, " columns: ", line), fits && strings.HasPrefix(said, fixed[i]), true)
 		}
-	}
-}
-
-// What can't be read is told, hides nothing, and what nothing is known of is not listed. Where nobody says
-// which language, a line tells how to have it in English. A screen that can't be written to is told by the
-// exit code.
-func TestStatusUnread(t *testing.T) {
-	box := newShowBox(t, 100)
-	box.vars = append(box.vars, "LANG=C", "LC_ALL=")
-	failed := outcome{Verdict: verdictFailed, Error: "why"}
-	box.timelineOf("newer", ended(review{Ended: ago(time.Minute), outcome: failed}).in(box.work))
-	box.timelineOf("worse", ended(review{Ended: ago(time.Minute), outcome: failed}).in(box.work))
-	box.write(".claude/ccc/supervisor-worse.json", 0o600, "{")
-	box.write(".claude/ccc/supervisor-bad.json", 0o600, "{")
-	box.write(".claude/ccc/supervisor-silent-output.jsonl", 0o600, "{}\n")
-	got := box.run(10*time.Second, "", "ccc", "status")
-	expectCounts(t, "status", got.stdout, map[string]int{"\nbad ": 1, "\nworse ": 1, "  审查未完成（": 2, "silent": 0})
-	expectIn(t, "stderr of status", got.stderr, "supervisor-bad.json: ", `"language": "en"`)
-	for _, name := range []string{"bad", "worse"} {
-		check(t, os.Remove(box.stateDir().session(name).stateFile()))
-	}
-	expectIs(t, "status --json", box.run(10*time.Second, "", "ccc", "status", "--json").stderr, "")
-	for _, command := range []string{"status", "status --json", "log newer"} {
-		got := box.run(20*time.Second, "", "sh", "-c", "ccc "+command+" >/dev/full")
-		expectEnd(t, command+" to a full device", got, 1, "", "no space left")
 	}
 }
 

@@ -280,7 +280,7 @@ func (s *storyRun) stop(a *storySession, parts []string) {
 func (s *storyRun) hook(a *storySession, answer, event, members string) {
 	if a.isPlain {
 		if answer != "" {
-			s.fault = errors.New("0 reviewers were asked: it is plain")
+			s.fault = errors.New("0 reviews were asked for, want 1: the session is plain")
 		}
 		return
 	}
@@ -323,7 +323,11 @@ func (s *storyRun) reviewed(a *storySession, answer string, begin func() *storyC
 	}
 	s.end(begin())
 	if asked := s.asked - before; asked > 1 || (asked == 1) != (answer != "") {
-		s.fault = fmt.Errorf("%d reviewers were asked: %q", asked, s.printed["stderr"])
+		want := 0
+		if answer != "" {
+			want = 1
+		}
+		s.fault = fmt.Errorf("%d reviews were asked for, want %d", asked, want)
 	}
 }
 
@@ -477,8 +481,8 @@ func TestStoryFaults(t *testing.T) {
 		"$ echo a\nA promt: x":                  "there is no such step",
 		"A: Esc":                                "no review of A is at work",
 		"$ :\n\n-- a\ntext":                     "it has no name between",
-		"A prompt: x\nA stops\nstdout: x":       "1 reviewers were asked",
-		"A is plain\nA stops; the reviewer: allow\nstdout: none": "0 reviewers were asked",
+		"A prompt: x\nA stops\nstdout: x":       "1 reviews were asked for, want 0",
+		"A is plain\nA stops; the reviewer: allow\nstdout: none": "0 reviews were asked for, want 1",
 		"A stops; the reviewer: maybe\nstdout: none":             `no reviewer answers "maybe"`,
 	} {
 		s := playStory(newFakeBox(t), promise+text)

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -29,105 +28,6 @@ func (box *sandbox) supervise(args ...string) commandResult {
 // mute is a claude that tells a version and runs no hook, but what stands in script.
 func mute(script string) string {
 	return "[ \"$1\" != --version ] || exec echo '2.1.332 (Claude Code)'\n" + script + "\n"
-}
-
-// A launch whose session would not be reviewed is refused, with exit code 2 and before anything is written if
-// arguments, variables or the project's settings say so. What only looks like one starts.
-func TestTrialRefused(t *testing.T) {
-	const skip, token = "CLAUDE_CODE_SKIP_PROMPT_HISTORY", "CLAUDE_CODE_OAUTH_TOKEN=t"
-	const muted, unmuting = `{"disableAllHooks":true}`, `{"disableAllHooks":false}`
-	const skips, keeps = `{"env":{"` + skip + `":"1"}}`, `{"env":{"` + skip + `":"0"}}`
-	const users, project = ".claude/settings.json:", "../work/.claude/settings.json:"
-	const local = "../work/.claude/settings.local.json:"
-	const config, account = ".claude/ccc.json:", ".claude.json:"
-	const elsewhere = "claude would run that session elsewhere, not below this launch"
-	const forgetful = "claude would keep no conversation"
-	const hookless = "claude would run no hooks, so nothing would be reviewed"
-	const sources, ofProject = "--setting-sources ", "work/.claude/settings.json: "
-	const switchOn = "\n     run ccc --supervisor once, for the hooks; then type /supervisor on"
-	const onlyLogin = "--supervisor with CLAUDE_CODE_OAUTH_TOKEN as the only login: "
-	const scrub, mend = scrubVariable + "=1", "\n     set CLAUDE_CODE_SUBPROCESS_ENV_SCRUB to 0\n"
-	const of = `{"env":{"ANTHROPIC_AUTH_TOKEN":`
-	const two = `"providers":{"a":` + of + `"t"}},"b":` + of + `"u"}}}}`
-	type row struct {
-		args, variables string // words are parted by |
-		names, effect   string // what is refused, and why; "" for a launch that is not refused
-		files           []string
-	}
-	rows := []row{
-		{args: "--bg", names: "--supervisor with --bg: ", effect: elsewhere + switchOn},
-		{args: "--setting-sources|project, local", names: sources + "project, local, without", effect: hookless},
-		{args: "--setting-sources|", names: sources + ", without user: ", effect: hookless},
-		{args: "--setting-sources|project,user"},
-		{args: "--no-session-persistence", names: "--no-session-persistence: ", effect: forgetful},
-		{args: "--|--no-session-persistence"},
-		{args: "--json-schema|{}", names: "-p and --json-schema: ", effect: "claude would end the turn"},
-
-		{variables: skip + "=1", names: skip + ": ", effect: forgetful},
-		{files: []string{users, skips}, names: "home/.claude/settings.json: env." + skip + ": ", effect: forgetful},
-		{files: []string{project, keeps}, variables: skip + "=1"},
-		{args: "a", files: []string{config, `{"providers":{"a":` + skips + `}}`}, names: skip, effect: forgetful},
-		{args: "--settings|" + skips, names: "--settings: env." + skip + ": ", effect: forgetful},
-
-		// Whatever another says: the client may drop that one.
-		{files: []string{local, unmuting, project, muted}, names: ofProject, effect: hookless},
-		{args: "--settings|" + muted}, // which a trial shows
-		{files: []string{project, `{"disableAllHooks":"true","allowManagedHooksOnly":true}`}},
-
-		{variables: token, names: onlyLogin, effect: "claude would keep it from the reviewer\n"},
-		{variables: token, files: []string{".claude/.credentials.json:", "{}"}},
-		{variables: token, files: []string{users, `{"env":{"CLAUDE_CODE_OAUTH_TOKEN":"t"}}`}},
-		{variables: token, files: []string{account, `{"primaryApiKey":"k"}`}},
-		{variables: token, files: []string{config, `{"supervisor":{"provider":"a"},"providers":{"a":{}}}`}},
-
-		// Nor the key of a session whose reviewer has no other.
-		{variables: scrub + "|ANTHROPIC_API_KEY=k", names: "ANTHROPIC_API_KEY and " + scrubVariable, effect: mend},
-		{args: "a", variables: scrub, files: []string{config, `{` + two}, names: tokenVariable, effect: mend},
-		{args: "a", variables: scrub, files: []string{config, `{"supervisor":{"provider":"b"},` + two}},
-		{variables: scrub + "|ANTHROPIC_API_KEY=k", files: []string{users, `{"env":{"ANTHROPIC_API_KEY":"k"}}`}},
-		{variables: scrub},
-	}
-	for flag := range strings.FieldsSeq("--background --tmux=x --cloud=x --remote --environment --desktop") {
-		name, _, _ := strings.Cut(flag, "=")
-		rows = append(rows, row{args: flag, names: "--supervisor with " + name + ": ", effect: elsewhere})
-	}
-	for _, test := range rows {
-		if test.names == onlyLogin && runtime.GOOS == "darwin" {
-			continue // there a login is in no file
-		}
-		box := newFakeBox(t)
-		box.vars = append(box.vars, strings.Split(test.variables, "|")...)
-		for file := range slices.Chunk(test.files, 2) {
-			box.write(strings.TrimSuffix(file[0], ":"), 0o600, file[1])
-		}
-		args := []string{"--supervisor", "-p", "hi"}
-		if test.args == "a" {
-			args = []string{"--supervisor", "a", "-p", "hi"}
-		} else if test.args != "" {
-			args = append(args, strings.Split(test.args, "|")...)
-		}
-		before := box.files()
-		_, got := box.plan(args...)
-		expectIs(t, fmt.Sprintf("%+v is refused: %s", test, got.stderr), got.code == 2, test.names != "")
-		expectIn(t, "stderr", got.stderr, test.names, test.effect)
-		expectEqual(t, "what the plan of a launch leaves", box.files(), before)
-	}
-}
-
-// If claude runs no hooks, and nothing that could be read mutes them, the launch says what claude said.
-func TestTrialCause(t *testing.T) {
-	for script, said := range map[string]string{
-		`echo cost; printf 'Some\n  text\n' >&2`:      "Some text",
-		"echo out; echo 'unknown option' >&2; exit 3": "unknown option (exit status 3)",
-		"echo out; exit 1":                            "out (exit status 1)",
-		"echo cost":                                   "nothing",
-	} {
-		box := newFakeBox(t)
-		box.claudeIs(mute(script))
-		expectEnd(t, script, box.supervise(), 1, "", "ccc: claude was tried and ran no hooks, "+
-			"so nothing would be reviewed; it said: "+said+"\n     claude doctor\n")
-		expectIs(t, "what is remembered", len(box.answers()), 0)
-	}
 }
 
 // answers lists what is remembered of trials, and what one has left.
@@ -240,16 +140,9 @@ func TestTrialRemembered(t *testing.T) {
 	box.vars = append(box.vars, "CCC_CLAUDE="+bin+"/other")
 	plan("another claude", false)
 	const flagged = "case \"$*\" in *\"$(cat ~/flags)\") exec %[1]s \"$@\" ;; esac\nexec %[1]s \"$@\" --bare"
-	script := fmt.Sprintf(flagged, fakeClaude())
 	box.vars = append(box.vars, "CCC_CLAUDE="+bin+"/claude")
-	for _, comment := range []string{"#", "# edited"} { // of the same time
-		box.claudeIs(comment + "\n" + script)
-		changed := ago(time.Hour).Truncate(time.Hour)
-		check(t, os.Chtimes(bin+"/claude", changed, changed))
-		plan(comment, false)
-	}
-	check(t, os.Chtimes(bin+"/claude", ago(9*time.Hour), ago(9*time.Hour)))
-	start("the wrapper, of another time", true)
+	box.claudeIs(fmt.Sprintf(flagged, fakeClaude()))
+	start("a wrapper", true)
 	box.write("flags", 0o600, "none of these") // the wrapper reads them, and its bytes stay
 	reviews := box.calls("reviewer")
 	start("muted unseen", false)
@@ -258,16 +151,6 @@ func TestTrialRemembered(t *testing.T) {
 	box.write("flags", 0o600, "")
 	got := box.run(60*time.Second, "", "ccc", "doctor")
 	expectIn(t, "doctor", got.stdout, "ok       hooks tried: claude runs them\n")
-
-	// What nobody has needed for a month goes, one by one.
-	start("once more", true)
-	start("with --settings", true, "--settings", "{}")
-	before := box.answers()
-	for _, path := range before[1:] {
-		check(t, os.Chtimes(path, ago(retention+time.Hour), ago(retention+time.Hour)))
-	}
-	check(t, box.stateDir().sweep())
-	expectEqual(t, "swept", box.answers(), before[:1])
 }
 
 // If another hook takes ccc's out in the trial, as one that copies an older settings.json back, the launch is
@@ -294,45 +177,6 @@ func TestTrialRan(t *testing.T) {
 	}
 }
 
-// shim is a claude as version managers put it into PATH: inside below a directory with a .tool-versions, else
-// outside.
-func shim(inside, outside string) string {
-	return `dir=$PWD; until [ -f "$dir/.tool-versions" ]; do
-	[ -n "$dir" ] || { ` + outside + `; }
-	dir=${dir%/*}
-done
-exec ` + inside + ` "$@"`
-}
-
-// A shim that runs another program in the directory of trials than in the project, or none, has not been
-// tried: the session starts with one warning, is reviewed, and nothing is remembered.
-func TestTrialShim(t *testing.T) {
-	const noHooks = `[ "$1" != --version ] || echo '%s (Claude Code)'; exit`
-	const none = "echo 'No version is set'; exit 126"
-	for outside, said := range map[string]string{ // after the directory of trials
-		none:                             `is not Claude Code: to --version it says "No version is set"`,
-		fmt.Sprintf(noHooks, "2.1.331"):  "/bin/claude is version 2.1.331",
-		"exec " + fakeClaude() + ` "$@"`: "",
-	} {
-		box := newFakeBox(t)
-		box.claudeIs(shim(fakeClaude(), outside))
-		box.write("../work/.tool-versions", 0o600, "claude 2.1.332\n")
-		const untried = "ccc: warning: whether claude runs ccc's hooks could not be tried: in "
-		for range 2 {
-			got := box.supervise()
-			expectIs(t, "the exit code", got.code, 0)
-			expectIn(t, "stderr", got.stderr, "Supervisor mode enabled", said)
-			isUntried := strings.Contains(got.stderr, untried+box.home+"/.claude/ccc/trial, ")
-			expectIs(t, "it is said that it is not tried", isUntried, said != "")
-		}
-		expectIs(t, "the reviews", box.calls("reviewer"), 2)
-		expectIs(t, "it is remembered", len(box.answers()) > 0, said == "")
-		doctor := box.run(60*time.Second, "", "ccc", "doctor").stdout
-		isWarned := strings.Contains(doctor, "warning  hooks tried: they could not be tried: in\n")
-		expectIs(t, "doctor warns", isWarned, said != "")
-	}
-}
-
 // What claude --version leaves running holds no launch up, and the version is known.
 func TestVersionLeavesRunning(t *testing.T) {
 	box := newFakeBox(t)
@@ -350,8 +194,7 @@ func TestVersionLeavesRunning(t *testing.T) {
 func TestTrialStandIn(t *testing.T) {
 	const says = "/bin/claude is not Claude Code: to --version it says "
 	for script, said := range map[string]string{
-		"":                                says + `"started --version"`,
-		`[ "$1" != --version ] || exit 3`: says + `"exit status 3"`,
+		"": says + `"started --version"`,
 		`[ "$1" != --version ] || exec echo "2.1.332 (Other Code)"`: says + `"2.1.332 (Other Code)"`,
 		`[ "$1" != --version ] || exec sleep 60`:                    "claude did not answer --version within 1s",
 	} {
@@ -367,20 +210,12 @@ func TestTrialStandIn(t *testing.T) {
 		expectIs(t, "the warnings", strings.Count(got.stderr, "warning"), 1)
 		expectIs(t, "what is remembered", len(box.answers()), 0)
 	}
-	for version, isOld := range map[string]bool{"2.1.279-dev.1": true, "2.1.280": false} {
-		box := newFakeBox(t)
-		box.claudeIs(`[ "$1" != --version ] || exec printf 'warning: x\n%s (Claude Code)\n' ` + version)
-		l, got := box.plan("--supervisor")
-		expectIs(t, "what "+version+" is taken for", l.version, version)
-		expectIs(t, version+" is refused", got.code == 2, isOld)
-		if isOld {
-			told := "/claude, version " + version + ", is older than 2.1.280\n     unset CCC_CLAUDE; "
-			expectIn(t, "stderr", got.stderr, told)
-		}
-		expectIs(t, "files", len(box.files()), 0)
-	}
-	// A session that is not supervised is asked for nothing.
 	box := newFakeBox(t)
+	box.claudeIs(`[ "$1" != --version ] || exec printf 'warning: x\n2.1.280 (Claude Code)\n'`)
+	l, got := box.plan("--supervisor")
+	expectIs(t, "the version beside a warning: "+got.stderr, l.version, "2.1.280")
+	// A session that is not supervised is asked for nothing.
+	box = newFakeBox(t)
 	box.claudeIs(`echo "$@" >>"$HOME/calls"`)
 	box.run(30*time.Second, "", "ccc", "-p", "hi")
 	expectIs(t, "the calls", box.read("calls"), "-p hi\n")
@@ -436,55 +271,6 @@ func TestTrialDisowns(t *testing.T) {
 	}
 }
 
-// A launch that is refused leaves nothing that it has made, and each file byte for byte as it was; what
-// another program has changed meanwhile stays.
-func TestTrialTakesBack(t *testing.T) {
-	users := map[string]string{
-		".claude/settings.json":          "\n{ \"hooks\" : {\"Stop\":[ ]} , \"model\":\"m\"}",
-		".claude/SUPERVISOR.md":          defaultPrompt.en,
-		".claude/commands/supervisor.md": commandFile.en,
-		".claude/commands/mine.md":       "mine",
-		".claude/.ccc-installed.json":    `{"files":{},"added":[]}`,
-	}
-	for _, test := range []struct {
-		files  map[string]string
-		script string
-	}{
-		{nil, ""}, // a first launch
-		{users, `kill -INT $PPID; exec sleep 60`},
-	} {
-		box := newFakeBox(t)
-		box.claudeIs(mute(test.script))
-		for path, text := range test.files {
-			box.write(path, 0o640, text)
-		}
-		box.link("elsewhere/settings.json", "dangling")
-		before := box.tree()
-		got := box.supervise()
-		expectNotIn(t, "what is said", "ccc:"+got.stderr, "enabled", "warning")
-		expectIs(t, "it is refused", got.code != 0, true)
-		expectIs(t, "what is in the home", box.tree(), before)
-	}
-	box := newFakeBox(t)
-	const others = "cd ~/.claude; echo | tee -a SUPERVISOR.md >commands/mine.md; " +
-		"sed -i s/false/true/ settings.json"
-	box.claudeIs(mute(others))
-	expectIs(t, "changed meanwhile: the exit code", box.supervise().code, 1)
-	left := []string{".claude/SUPERVISOR.md", ".claude/commands/mine.md", ".claude/settings.json"}
-	expectEqual(t, "changed meanwhile: what stays", box.files(), left)
-}
-
-// tree is what lies under the home: each name with its mode, and its bytes or where it leads.
-func (box *sandbox) tree() (all string) {
-	check(box.t, filepath.Walk(box.home, func(path string, info os.FileInfo, err error) error {
-		text, _ := os.ReadFile(path)
-		link, _ := os.Readlink(path)
-		all += fmt.Sprintf("%s %v %s%q\n", strings.TrimPrefix(path, box.home), info.Mode(), link, text)
-		return err
-	}))
-	return all
-}
-
 // A refused launch leaves the hooks to another launch that relies on them: two terminals at once, of which
 // the first has written them, and waits for its trial while the second goes ahead.
 func TestTrialOfTwo(t *testing.T) {
@@ -526,7 +312,7 @@ func TestTrialFixed(t *testing.T) {
 	box.write("store/other.md", 0o600, "mine")
 	box.write(".claude/settings.json", 0o600, "{}")
 	box.link("../store", ".claude/commands")
-	before := box.tree()
+	before := snapshotOf(box.home, nil)
 	const busy = "can't be replaced: device or resource busy (it is a mount of its own)\n"
 	const guide = `entries that the guide lists under "My settings.json is made by a program, or is read-only":`
 	expectEnd(t, "a launch", within("ccc --supervisor -p hi"), 1, "", busy+"     add the "+guide)
@@ -534,7 +320,7 @@ func TestTrialFixed(t *testing.T) {
 	expectIs(t, "doctor's exit code", doctor.code, 1)
 	lacks := "problem  hooks: " + settings + " lacks something of ccc's, and "
 	expectIn(t, "doctor", doctor.stdout, lacks+busy, guide)
-	expectIs(t, "what is in the home", box.tree(), before)
+	expectEqual(t, "what is in the home", snapshotOf(box.home, nil), before)
 	box.prepare()
 	entries := strings.NewReplacer(reviewing.zh, reviewing.en, reviewingQuestion.zh, reviewingQuestion.en)
 	text := entries.Replace(box.settings())

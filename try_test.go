@@ -176,33 +176,6 @@ func TestTryRecorded(t *testing.T) {
 	}
 }
 
-func TestTryFollowed(t *testing.T) {
-	box := newShowBox(t, 80)
-	needCopy(t, box)
-	try := tryCommand()
-	box.reviews(fakeReview{says("I run it."),
-		runs(try + ` 'echo; exit 7'; until [ -f "$FAKE_CLAUDE_DIR/go" ]; do sleep 0.02; done`),
-		decides(false, "not yet")})
-	box.submit("mend it")
-	output, end := follow(t, box, "-f", testSession)
-	await(t, output, "mend it")
-	done := hookAsync(box, box.event("Stop", ""))
-	await(t, output, "    实测：echo; exit 7 → 退出码 7 · ")
-	late, endLate := follow(t, box, "-f", testSession)
-	await(t, late, "    实测：echo; exit 7 → 退出码 7 · ")
-	box.write("../fake/go", 0o600, "")
-	await(t, output, "反馈：not yet")
-	await(t, late, "反馈：not yet")
-	<-done
-	end(syscall.SIGTERM)
-	endLate(syscall.SIGTERM)
-	for _, got := range []string{output(), late()} {
-		if strings.Count(got, "    实测：") != 1 || strings.Count(got, "审查 1/10：开始") != 1 {
-			t.Errorf("got %s", got)
-		}
-	}
-}
-
 // A review that runs is seen to run from in a copy, too, where its lock can't be seen: until its deadline.
 func TestTryReviewRuns(t *testing.T) {
 	box := newHookBox(t)

@@ -2,7 +2,6 @@ package main
 
 import (
 	"encoding/json"
-	"errors"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -98,26 +97,6 @@ func TestUninstallAfterEdits(t *testing.T) {
 	}
 }
 
-// Uninstalling takes out ccc's entries and, of the keys that ccc has added, those that are as it added them.
-func TestSettingsUninstalled(t *testing.T) {
-	only := `{"hooks":{"Stop":[` + stopGroup + `]}}`
-	mutes := func(text string) string { return strings.Replace(text, "false", "true", 1) }
-	among := strings.Replace(only, stopGroup, sayDone+","+stopGroup+","+sayDone, 1)
-	for name, test := range map[string]struct{ before, added, want string }{
-		"a hook":                 {only, "", "{}"},
-		"keys that ccc added":    {complete, "disableAllHooks allowManagedHooksOnly", "{}"},
-		"one changed since":      {mutes(complete), "disableAllHooks", mutes("{" + unmuted + "}")},
-		"one that ccc can't add": {`{"model":false,` + only[1:], "model", `{"model":false}`},
-		"among the user's hooks": {among, "", `{"hooks":{"Stop":[` + sayDone + "," + sayDone + `]}}`},
-	} {
-		e, err := editSettings([]byte(test.before))
-		check(t, err)
-		e.uninstall("/bin/ccc", strings.Fields(test.added))
-		expectIs(t, name, minified(string(e.text)), test.want)
-		expectIs(t, name+": it is changed", e.isChanged(), test.before != test.want)
-	}
-}
-
 // Uninstall takes out a status line of 2.0's, and none of the user's, though it calls ccc among other things.
 func TestUninstallStatusLine(t *testing.T) {
 	line := func(command string) string {
@@ -142,28 +121,6 @@ func TestUninstallStatusLine(t *testing.T) {
 		}
 		expectIs(t, text, strings.Trim(string(left), "{}\n"), strings.Trim(want, "{}\n"))
 	}
-}
-
-// A file that ccc keeps is removed if it is as an older ccc wrote it, with the directory that was made for
-// it. What has taken its place stays.
-func TestUninstallKept(t *testing.T) {
-	d := dirs{claude: t.TempDir(), ccc: t.TempDir()}
-	f := keptFile{path: filepath.Join(d.claude, "commands/file"), text: words{zh: "文", en: "text"}}
-	older := &installation{Files: map[string]string{f.path: checksum([]byte("older"))}}
-	expect := func(what, want string, isLeft bool) {
-		t.Helper()
-		done, err := f.remove(d, older)
-		check(t, err)
-		expectIs(t, "what became of "+what, done, want)
-		expectIs(t, what+": the directory is left", isThere(filepath.Dir(f.path)), isLeft)
-	}
-	expect("none", "", false)
-	check(t, errors.Join(os.Mkdir(filepath.Dir(f.path), 0o700), os.WriteFile(f.path, []byte("older"), 0o600)))
-	expect("an older one's", "removed", false)
-	other := filepath.Join(d.ccc, "other")
-	check(t, errors.Join(os.Mkdir(filepath.Dir(f.path), 0o700), os.WriteFile(other, []byte("text"), 0o600)))
-	check(t, os.Symlink(other, f.path))
-	expect("a link", "kept: it is not as ccc wrote it", true)
 }
 
 // What uninstall can't do is told, with the exit code, and not called done.

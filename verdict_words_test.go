@@ -126,12 +126,9 @@ func TestVerdictUnread(t *testing.T) {
 		unread(`It was {"allow_stop":false,"feedback":"x"}. Now it is ` + yes),
 	}
 	for _, refusal := range []string{ // version 1.2 let the agent stop on each
-		`go test panics in TestNext, so I can't give ` + yes + ` here. Fix next() first.`,
-		"```json\n" + yes + "\n```\nis what I can't say as long as TestNext panics.",
 		`allow_stop: false, because TestNext panics. As soon as it passes: ` + yes,
 		"`allow_stop` = false for now: TestNext panics. Once it passes, the verdict is\n```json\n" + yes + "\n```",
 		`{'allow_stop': True} would be wrong, since next() returns nil.`,
-		"现在给不了\n```json\n" + yes + "\n```\n因为 go test 没有通过。",
 		`allow_stop：false，go test 没有通过。通过之后才是 ` + yes,
 		`“allow_stop”＝还不行，缺少测试；补上再给 ` + yes + ` 。缺的是 next() 的测试。`,
 		`{"allow_stop": "是"} 要等 go vet 通过之后才能说，请先修好。`,
