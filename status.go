@@ -46,7 +46,8 @@ func showStatus(c *invocation, d dirs) error {
 		s.writeBlock("", say(noSessionYet, pathFrom("", d.here)))
 	default:
 		showTable(s, sessions)
-		fmt.Fprintf(s, "\n%s\n", sumUp(sessions))
+		fmt.Fprintln(s)
+		s.writeText(sumUp(sessions))
 	}
 	if !c.has("--json") {
 		fmt.Fprint(os.Stderr, config.englishOffer(d))

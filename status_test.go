@@ -118,6 +118,24 @@ func TestShowColours(t *testing.T) {
 	}
 }
 
+// On a terminal no line of ccc status is wider than that, not even the sum.
+func TestStatusFits(t *testing.T) {
+	box := newFakeBox(t)
+	box.vars = append(box.vars, "LANG=en", "NO_COLOR=1")
+	refused := outcome{Verdict: verdictBlock, CostUSD: 12.5}
+	records := []any{prompted("mend it").in(box.work).at(ago(time.Hour))}
+	for i := range 5 {
+		id := fmt.Sprint(i)
+		of := review{ID: id, Event: eventStop, Begun: ago(time.Hour), Ended: ago(time.Minute), outcome: refused}
+		of.Seen.Tree = id
+		records = append(records, ended(of))
+	}
+	box.timelineOf(testSession, records...)
+	got := onTerminal(t, box.command("ccc", "status"), 80)
+	expectWidth(t, strings.ReplaceAll(got, "\r", ""), 80)
+	expectIn(t, "the sum", got, "(4 of them acted on)", "not reviewed ·\r\n$62.50\r\n")
+}
+
 // A review that runs is seen in status and its JSON, with what it does now.
 func TestStatusReviewing(t *testing.T) {
 	box := newShowBox(t, 120)

@@ -124,7 +124,7 @@ var (
 	introducedWork = words{"\n只说话、没动手的回合不审查", "\nTurns of words alone need no review."}
 	introducedLog  = words{"\n实时查看：ccc log -f\n切换：/supervisor off（关闭）、on（打开）、observe（旁观）",
 		"\nTo watch: ccc log -f. To switch: /supervisor off, on, observe."}
-	introducedNoBudget = words{"\n预算不起作用：没有谁报出审查的花费",
+	introducedNoBudget = words{"\n预算不起作用：Claude Code 不报审查的花费",
 		"\nThe budget does not hold: Claude Code does not tell what a review costs."}
 	introducedIdleCheck = words{"\n.claude/check 不可执行，所以不会运行：chmod +x .claude/check",
 		"\n.claude/check is not executable, so it does not run: chmod +x .claude/check"}
@@ -425,6 +425,8 @@ var (
 		"What to do: ccc review judges what is here now; git push --no-verify skips this check"}
 	startAdvice = words{"怎么办：先在这里启动 Claude Code：ccc --supervisor",
 		"What to do: start Claude Code here first: ccc --supervisor"}
+	waitAdvice = words{"怎么办：等审查结束（ccc log -f 看过程）；git push --no-verify 跳过检查",
+		"What to do: wait for the end (ccc log -f shows it); git push --no-verify skips this check"}
 	nobodyHere = words{"这里还没有审查过任何会话：%s", "No session has been reviewed here: %s"}
 	notSince   = words{"最新的消息之后还没有审查过。", "Nothing was reviewed since the newest request."}
 	lookedIn   = words{"状态目录（由 %s 指定）：%s", "State directory (set by %s): %s"} // variable, directory

@@ -33,7 +33,10 @@ func showVerdict(c *invocation, d dirs) error {
 	code := word.exitCode()
 	if code != 0 && newScreen(os.Stderr).terminal {
 		advice := verdictAdvice
-		if word == answerNone {
+		switch word {
+		case verdictReviewing: // ccc review begins none beside it
+			advice = waitAdvice
+		case answerNone:
 			if _, _, err := storedSessionOf("", d); err != nil { // there is none to review
 				advice = startAdvice
 			}

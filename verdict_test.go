@@ -59,7 +59,8 @@ func TestPushHook(t *testing.T) {
 	}
 }
 
-// In a terminal ccc verdict says what to do: if Claude Code has never been there, no review helps.
+// In a terminal ccc verdict says what to do. If Claude Code has never been there, or a review runs, ccc
+// review does not help.
 func TestVerdictAdvice(t *testing.T) {
 	box := newFakeBox(t)
 	box.vars = append(box.vars, "LANG=en_US.UTF-8")
@@ -69,4 +70,16 @@ func TestVerdictAdvice(t *testing.T) {
 	box.turns("Done.")
 	box.run(30*time.Second, "", "claude", "-p", "hi")
 	expectIn(t, "with one", verdict(), verdictAdvice.en)
+	box.reviews(runningReview, allows(""))
+	go func() {
+		defer box.write("../fake/go", 0o600, "")
+		said := ""
+		for deadline := time.Now().Add(time.Minute); !strings.Contains(said, waitAdvice.en); {
+			if said = verdict(); time.Now().After(deadline) {
+				t.Errorf("during a review: %s", said)
+				return
+			}
+		}
+	}()
+	box.run(2*time.Minute, "", "ccc", "--supervisor", "-p", "more")
 }
