@@ -51,10 +51,7 @@ func (s sessionFiles) byHandFile() string        { return s.file("-review.jsonl"
 func (s sessionFiles) feedbackFile() string      { return s.file("-feedback.txt") }
 func (s sessionFiles) timelineFile() string      { return s.file("-events.jsonl") }
 func (s sessionFiles) requestFile() string       { return s.file("-request.md") }
-func (s sessionFiles) eventFile() string         { return s.file(eventSuffix) }
-
-// eventSuffix ends the name of a file that is no state, though it ends in .json, too.
-const eventSuffix = "-event.json"
+func (s sessionFiles) eventFile() string         { return s.file("-last-event.jsonl") } // 3.0 lists all .json
 
 // runningFile is the path of the file whose lock a review holds while it runs.
 func (s sessionFiles) runningFile(review string) string {
@@ -160,7 +157,6 @@ func (d stateDir) sessions() (ids []string, err error) {
 			id, isState = strings.CutSuffix(name, "-events.jsonl")
 		}
 		info, err := os.Stat(path)
-		isState = isState && !strings.HasSuffix(name, eventSuffix)
 		if isSession && isState && validSession(id) && err == nil && info.ModTime().After(written[id]) {
 			written[id] = info.ModTime()
 		}

@@ -76,7 +76,7 @@ func TestStateOwner(t *testing.T) {
 		}
 	}
 	s := stateDir(t.TempDir())
-	for name := range strings.FieldsSeq("ab-events.jsonl ab-f.json ab-event.json ab.json") {
+	for name := range strings.FieldsSeq("ab-events.jsonl ab-f.json ab-last-event.jsonl ab.json") {
 		check(t, os.WriteFile(s.file("supervisor-"+name), nil, 0o600))
 	}
 	ids, err := s.sessions()
