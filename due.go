@@ -72,14 +72,14 @@ func (h *hook) findSession() {
 		fmt.Fprintln(os.Stderr, "ccc: noting whose the launch is:", err)
 	}
 	h.state, err = h.session.readState() // if it can't be read, it has the last switch
-	if claims && err == nil && h.dirs.env.get(jobVariable) != "" && len(h.state.MovedFrom) == 0 {
+	job := h.dirs.env.get(jobVariable)
+	if claims && job != "" && len(h.state.MovedFrom) == 0 {
 		before, isForked, isKnown := h.dirs.movedFrom(h.event.SessionID, h.event.TranscriptPath)
-		job := h.dirs.readJob().SessionID
 		switch {
 		case isKnown:
 			h.warn("going on as the session that was moved", h.session.goOnAs(before, isForked))
-		case h.event.Source == "clear" && validSession(job):
-			h.warn("beginning as the session that was moved", h.session.beginAs(h.dirs.state.session(job)))
+		case h.event.Source == "clear":
+			h.warn("beginning as the session that was moved", h.session.beginIn(job))
 		}
 		h.state, _ = h.session.readState()
 	}

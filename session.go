@@ -28,6 +28,7 @@ type sessionState struct {
 	PutOffFor  []string  `json:"put_off_for,omitempty"` // the subagents that worked at the last stop
 	Enabled    mode      `json:"enabled,omitempty"`     // by its last switch or launch, "" before one
 	SwitchedAt time.Time `json:"switched_at,omitzero"`  // the time of that
+	Started    mode      `json:"started,omitempty"`     // by its launch, else as moved: for /clear
 	Provider   string    `json:"provider,omitempty"`    // of the client that ran its last hook, or noProvider
 	CreatedAt  time.Time `json:"created_at"`
 	UpdatedAt  time.Time `json:"updated_at"` // by a hook: a session without that is in no view
@@ -62,7 +63,8 @@ func (o *openChange) id() string {
 var errCorrupt = errors.New("the file is corrupt")
 
 // readState returns the state of the session, a fresh one if there is none or it can't be read. In the
-// latter case that has the timeline's last switch. The error is errCorrupt for a file that makes no sense.
+// latter case that has the timeline's last switch. The error is errCorrupt for a file that makes no sense:
+// without a switch that session is on.
 func (s sessionFiles) readState() (sessionState, error) {
 	fresh := sessionState{SessionID: s.id, CreatedAt: now()}
 	text, err := os.ReadFile(s.stateFile())
@@ -79,6 +81,10 @@ func (s sessionFiles) readState() (sessionState, error) {
 	h, _ := s.readHistory()
 	fresh.Enabled = h.switched
 	fresh.SwitchedAt = h.switchedAt
+	if errors.Is(err, errCorrupt) { // there was one, so it was supervised
+		fresh.Enabled = cmp.Or(h.switched, modeOn)
+		fresh.Started = modeOn
+	}
 	return fresh, err
 }
 
@@ -220,36 +226,44 @@ func modeOf(state sessionState, c client, observe bool) mode {
 // has switched in it since stays.
 func (s sessionFiles) goOnAs(before sessionFiles, isForked bool) error {
 	from, err := before.readState()
-	if err != nil || from.Enabled == "" {
+	if from.Enabled == "" {
 		return err // it was nobody's
 	}
-	return s.update(func(state *sessionState) {
-		if state.Enabled == "" {
+	return errors.Join(err, s.update(func(state *sessionState) {
+		if state.SwitchedAt.IsZero() {
 			state.Enabled = from.Enabled
 			state.SwitchedAt = from.SwitchedAt
 		}
+		state.Started = cmp.Or(from.Started, from.Enabled)
 		state.MovedFrom = append(from.MovedFrom, before.id)
 		state.Forked = isForked
 		state.Count = from.Count
 		state.Provider = from.Provider
 		state.Begins = from.Begins
 		state.UpdatedAt = now()
-	})
+	}))
 }
 
-// beginAs gives the session, which /clear has begun in the background job of another, the mode of that other
-// one. It does so only if Claude Code had moved the other one there. If that began in the background, the
-// session after /clear is nobody's, like one that ccc did not start.
-func (s sessionFiles) beginAs(job sessionFiles) error {
-	from, err := job.readState()
-	if err != nil || len(from.MovedFrom) == 0 {
+// beginIn gives the session, which /clear has begun in the background job with that directory, the mode that
+// the job's first session was started with: the directory is named by the beginning of its id (2.1.280,
+// 2.1.332). If that one began in the background, this one is nobody's, like one that ccc did not start.
+func (s sessionFiles) beginIn(job string) error {
+	ids, _ := s.dir.sessions()
+	isFirst := func(id string) bool { return strings.HasPrefix(id, filepath.Base(job)) }
+	first := slices.IndexFunc(ids, isFirst)
+	if first < 0 {
+		return nil
+	}
+	from, err := s.dir.session(ids[first]).readState()
+	if from.Started == "" {
 		return err
 	}
-	return s.update(func(state *sessionState) {
-		state.Enabled = from.Enabled
+	return errors.Join(err, s.update(func(state *sessionState) {
+		state.Enabled = from.Started
+		state.Started = from.Started
 		state.SwitchedAt = from.SwitchedAt
 		state.Provider = from.Provider
-	})
+	}))
 }
 
 // readPast reads the history of the session with that state, which goes on from what it was before a move.
@@ -285,7 +299,6 @@ func (d dirs) movedFrom(session, transcript string) (before sessionFiles, isFork
 
 // A backgroundJob is a job of Claude Code's background service, as its state.json tells (2.1.280, 2.1.332).
 type backgroundJob struct {
-	SessionID                          string // with which it began: /clear does not change it
 	ForkSessionID, ForkParentSessionID string
 }
 

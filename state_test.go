@@ -117,7 +117,7 @@ func TestStateUnusable(t *testing.T) {
 		want  mode
 		at    time.Time
 	}{
-		{nil, "", time.Time{}},
+		{nil, modeOn, time.Time{}},
 		{[]entry{to(modeOff, 1), to(modeOn, 2)}, modeOn, at(2)},
 		{[]entry{to(modeObserve, 1), stop}, modeObserve, at(1)},
 	} {

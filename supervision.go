@@ -43,18 +43,24 @@ func (s *supervision) modeBy(state sessionState) mode {
 // changeState changes the state of a hook's session.
 func (s *supervision) changeState(change func(*sessionState)) error {
 	return s.session.update(func(state *sessionState) {
-		isNoted := s.dirs.env.get(jobVariable) != "" && state.Provider != ""
-		if !s.client.isScript && !isNoted { // a moved session's variables may be another launch's
-			state.Provider = cmp.Or(s.dirs.env.get(providerVariable), noProvider)
-		}
-		if state.isBefore(s.client.launched) { // a launch switches it on
-			state.Enabled = modeOn
-			state.SwitchedAt = s.client.launched
-		}
+		s.noteClient(state)
 		change(state)
 		state.UpdatedAt = now()
 		s.state = *state
 	})
+}
+
+// noteClient notes in the session's state what its client was started with.
+func (s *supervision) noteClient(state *sessionState) {
+	isNoted := s.dirs.env.get(jobVariable) != "" && state.Provider != ""
+	if !s.client.isScript && !isNoted { // a moved session's variables may be another launch's
+		state.Provider = cmp.Or(s.dirs.env.get(providerVariable), noProvider)
+	}
+	if state.isBefore(s.client.launched) { // a launch switches it on
+		state.Enabled = modeOn
+		state.Started = modeOn
+		state.SwitchedAt = s.client.launched
+	}
 }
 
 // reviewLimit returns how many reviews a request has. In a session Claude Code's own limit counts, too:
