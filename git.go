@@ -226,16 +226,35 @@ func (g gitRunner) hasAll(ref string, since time.Time) bool {
 	return more == ""
 }
 
-// isOnBranch reports whether a branch other than HEAD's got one of the contents since.
-func (g gitRunner) isOnBranch(contents map[string]string, since time.Time) bool {
+// renamed returns the new names of the paths that git takes for renamed from one tree to the other.
+func (g gitRunner) renamed(from, to string) map[string]string {
+	names := map[string]string{}
+	lines := []string{}
+	if from != "" {
+		lines, _ = g.lines("diff", "--no-ext-diff", "-M", "--diff-filter=R", "--raw", from, to)
+	}
+	for _, line := range lines {
+		fields := strings.Split(line, "\t") // what has changed, the old name and the new one
+		if len(fields) == 3 {
+			names[fields[1]] = fields[2]
+		}
+	}
+	return names
+}
+
+// isOnBranch reports whether a branch other than HEAD's has got one of the contents since, or has changed one
+// of their paths that is here as it was before: a hook of git's may have formatted it there.
+func (g gitRunner) isOnBranch(contents, changedHere map[string]string, since time.Time) bool {
 	if len(contents) == 0 || since.IsZero() {
 		return false
 	}
-	got, _ := g.lines("log", maxAge(since), "--all", "--not", "HEAD", "-m", "--raw", "--no-abbrev",
+	got, _ := g.lines("log", maxAge(since), "--all", "--not", "HEAD", "-m", "--raw", "--no-abbrev", "--no-renames",
 		"--format=", "--no-show-signature")
 	return slices.ContainsFunc(got, func(line string) bool {
-		fields := strings.Fields(line) // two modes, two ids, a letter and the path; less if git was cut off
-		return len(fields) > 4 && hasValue(contents, fields[1]+fields[3])
+		what, path, _ := strings.Cut(line, "\t")
+		fields := strings.Fields(what) // two modes, two ids and a letter; less if git was cut off
+		isChanged := contents[path] != "" && changedHere[path] == ""
+		return isChanged || len(fields) > 4 && hasValue(contents, fields[1]+fields[3])
 	})
 }
 

@@ -113,11 +113,12 @@ func (o *openChange) isOfPrompt() bool { return o.Seen.Tree == "" && o.Mark == "
 //
 // What its last stop left is recognized by content. A path of that is here in two cases. It is as the stop
 // left it, perhaps under another name. Or it differs from the begin, from the commits from before the begin,
-// and from the tree that was approved last. What the agent did after that stop, or without any stop, is
-// recognized by the branch alone: it is here if HEAD has all of the branch.
+// and from the tree that was approved last, perhaps under a name that git takes for its new one. What the
+// agent did after that stop, or without any stop, is recognized by the branch alone: it is here if HEAD has
+// all of the branch.
 //
 // All of it is here if each path is as the stop left it; or if some of it is here, HEAD has all of the
-// branch, no other branch has the rest, and nothing was stashed. A prompt after which the agent has done
+// branch, no other branch has got the rest, and nothing was stashed. A prompt after which the agent has done
 // nothing changes nothing.
 func (o *treeReader) holds(b *openChange, approved string) (isHere, isAll bool) {
 	hasActed := hasActedSince(b.Transcript, cmp.Or(b.Seen, b.begin).Time)
@@ -140,14 +141,14 @@ func (o *treeReader) holds(b *openChange, approved string) (isHere, isAll bool) 
 		return true, true
 	}
 	isOld := o.oldIn(begin{Time: b.Time}, approved) // also as in the begin's own commit, if its tree was dirty
-	maps.DeleteFunc(left, func(path, _ string) bool {
-		isEdited := changed[path] != "" && !isOld(path)
-		isFound = isFound || isEdited
-		return isEdited
-	})
+	moved := o.renamed(b.Seen.Tree, o.seen.Tree)
+	for path := range left {
+		name := cmp.Or(moved[path], path)
+		isFound = isFound || changed[name] != "" && !isOld(name)
+	}
 	isMerged := o.hasAll(b.Branch, b.Time)
 	isHere = isFound || isMerged && (hasActed || !isKnown)
-	isAll = isMerged && (isFound || !isKnown) && o.hasAll("refs/stash", b.Time) && !o.isOnBranch(left, b.Time)
+	isAll = isMerged && (isFound || !isKnown) && o.hasAll("refs/stash", b.Time) && !o.isOnBranch(left, changed, b.Time)
 	return isHere, isAll
 }
 
@@ -343,13 +344,14 @@ func (p place) approve(s sessionFiles, r review) error {
 	return err
 }
 
-// endUnchanged moves the session's begin here to a look that shows no change, and closes that change.
+// endUnchanged moves the session's begin here to a look that shows no change, and closes the change that its
+// prompts have opened. What a stop has left stays: it may be stashed, or on a branch.
 func (p place) endUnchanged(s sessionFiles, at begin) error {
 	state, _ := s.readState()
 	own := state.Begins[p.key]
 	return p.moveBegin(s, at, func(r *treeRecord) {
 		r.Open = slices.DeleteFunc(r.Open, func(o *openChange) bool {
-			return o.Session == s.id && o.Time.Equal(own.Time)
+			return o.Session == s.id && o.Time.Equal(own.Time) && o.isOfPrompt()
 		})
 	})
 }
