@@ -307,7 +307,7 @@ func (p place) approve(s sessionFiles, r review) error {
 	err := p.moveBegin(s, seen, func(t *treeRecord) {
 		t.Approved = approval{seen, r.from}
 		for _, o := range t.Open {
-			if isAll, isKnown := r.open[o.id()]; isKnown && !isAll {
+			if isAll, isKnown := r.isWhole[o.id()]; isKnown && !isAll {
 				continue
 			}
 			isOwn := o.Session == s.id
