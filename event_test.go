@@ -72,23 +72,6 @@ func TestEventLastWords(t *testing.T) {
 	}
 }
 
-// Which prompts are the user's own, and which Claude Code submits.
-func TestUsersOwnPrompt(t *testing.T) {
-	for prompt, want := range map[string]bool{
-		"":                       false,
-		"fix it":                 true,
-		"<task-notification>\nx": false,
-		`<cross-session-message from="b">hi</cross-session-message>`: false,
-		`Background agent "x" was stopped by the user.`:              false,
-		`Background agent "x" was stopped by the user. Why?`:         true,
-		`2 background agents were stopped by the user: "x", "y".`:    false,
-		`1 background task was stopped by the user: "x".`:            false,
-		"The 2 background agents were stopped by the user: why?":     true,
-	} {
-		expectIs(t, prompt, isUsersOwn(prompt), want)
-	}
-}
-
 // The transcript is read once it holds the newest prompt and the agent's last words: at once if they are
 // there, else when they come.
 func TestEventConversation(t *testing.T) {

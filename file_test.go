@@ -165,28 +165,6 @@ func TestLinesLimit(t *testing.T) {
 	w.Write(xs)
 }
 
-// What is kept of a program's words are the last bytes, valid and on one line, as often as they are asked
-// for.
-func TestTail(t *testing.T) {
-	for _, test := range []struct{ first, then, want string }{
-		{"ab", "cd", "abcd"},
-		{"abc", "de", "bcde"},
-		{"a", "bcdefg", "defg"},
-		{"审a", "b", "\uFFFDab"},
-		{"a\n", "b", "a b"},
-	} {
-		kept := &tail{limit: 4}
-		for _, text := range []string{test.first, test.then} {
-			_, err := kept.Write([]byte(text))
-			check(t, err)
-		}
-		expectIs(t, test.first+test.then, kept.line(), test.want)
-		if !kept.mu.TryLock() {
-			t.Fatal("it stays locked")
-		}
-	}
-}
-
 // Where a path leads, and whether two are one.
 func TestPaths(t *testing.T) {
 	for line, want := range map[string]bool{"/a /a": true, "/a/b /a": true, "/ab /a": false, "/ /a": false,

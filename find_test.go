@@ -4,7 +4,6 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,25 +11,6 @@ import (
 	"testing"
 	"time"
 )
-
-// A word names the session that has this id, or the only one that begins with it.
-func TestNamed(t *testing.T) {
-	ids := strings.Fields("ab ab-f b")
-	for word, want := range map[string]string{"ab": "ab", "ab-": "ab-f", "b": "b",
-		"":   `no session ""`,
-		"A":  `no session "A"`,
-		"ba": `no session "ba"`,
-		"a":  `"a" is the beginning of 2 sessions: ab, ab-f`,
-	} {
-		id, err := named(word, ids, "look there")
-		if err != nil {
-			f := failureOf(err)
-			id = f.err.Error()
-			expectIs(t, word+": code and hint", fmt.Sprint(f.code, f.hint), "2look there")
-		}
-		expectIs(t, word, id, want)
-	}
-}
 
 // Without a word it is the newest session of the project, and the view says so; others are not even opened.
 func TestLogSession(t *testing.T) {

@@ -251,33 +251,6 @@ func TestHelpConfig(t *testing.T) {
 	}
 }
 
-func TestParse(t *testing.T) {
-	flags := []option{{"-f", "", ""}, {"--json", "", ""}, {"--dir", "DIR", ""}}
-	two := subcommand{name: "x", operands: "[A] [B]", flags: flags}
-	all := subcommand{name: "y", operands: "A [B...]", flags: flags[2:]}
-	for line, want := range map[string]string{ // flags and operands; "" for an error
-		"x":                         "map[] []",
-		"x -f a --json b":           "map[--json:true -f:true] [a b]",
-		"x --follow":                "",
-		"x --dir d a --dir=e":       "map[--dir:e] [a]",
-		"x a -- -f":                 "map[] [a -f]",
-		"x a b c":                   "",
-		"x a --dir":                 "",
-		"y --dir d a --dir e -- -x": "map[--dir:d] [a --dir e -- -x]",
-	} {
-		command := two
-		if line[0] == 'y' {
-			command = all
-		}
-		got := ""
-		call, err := command.parse(strings.Fields(line)[1:])
-		if err == nil {
-			got = fmt.Sprint(call.flags, call.operands)
-		}
-		expectIs(t, line, got, want)
-	}
-}
-
 // An error is told with its hint, on lines of its own, and ends ccc with its code; one that is no text ends
 // it without a word. An error about a file has a command that shows who may, unless it has a hint of its own.
 func TestReportedErrors(t *testing.T) {

@@ -3,30 +3,16 @@ package main
 // Records in words: steps, paths, prices and receipts.
 
 import (
-	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 )
 
-// A step of a reviewer as people read it: what it called, was refused and said, with paths from the project's
-// top or HOME.
-func TestStepInWords(t *testing.T) {
-	speakIn(t, english)
+// A path is told from the project's top, or from HOME.
+func TestPathFrom(t *testing.T) {
 	home, err := os.UserHomeDir()
 	check(t, err)
-	for _, c := range []struct{ kind, tool, words, want string }{
-		{stepCall, "Read(/p/a.go)", "", "· reading a.go"},
-		{stepCall, "Grep(needle)", "", "· searching for needle"},
-		{stepCall, "LS(/p/d)", "", "· LS(/p/d)"},
-		{stepCall, "Bash(git status)", "", "· git status"},
-		{stepCall, "Read()", "", "· Read()"},
-		{stepRefused, "Bash(rm x)", "", "· refused rm x"},
-		{stepWords, "", "I look.", "I look."},
-	} {
-		expectIs(t, c.kind+" "+c.tool, step{Kind: c.kind, Tool: c.tool, Words: c.words}.inWords("/p"), c.want)
-	}
 	inHome := filepath.Join(home, "x")
 	for _, c := range []struct{ top, path, want string }{
 		{"/p", "/p/a/b", "a/b"}, {"/p", "/p", "/p"}, {"/p", "/pp/a", "/pp/a"}, {"/p", "/q/a", "/q/a"},
@@ -35,37 +21,6 @@ func TestStepInWords(t *testing.T) {
 	} {
 		expectIs(t, c.top+" "+c.path, pathFrom(c.top, c.path), c.want)
 	}
-}
-
-// What a review is called, what it cost, how a run ended, and a question on one line.
-func TestRecordInWords(t *testing.T) {
-	speakIn(t, english)
-	code := 7
-	stop := review{Event: eventStop, Iteration: 2, Limit: 10}
-	stop.Way, stop.Verdict, stop.DurationSeconds, stop.CostUSD = "cache", verdictBlock, 61, 0.5
-	stop.Tokens = &tokens{Input: 1000, CacheWrite: 234, CacheRead: 56789, Output: 12}
-	question, byHand := stop, review{Event: eventReview}
-	question.Event = eventPreToolUse
-	byHand.Way, byHand.Verdict, byHand.Tokens = "own", verdictBlock, &tokens{}
-	failed := outcome{Verdict: verdictFailed, DurationSeconds: 1}
-	for _, c := range []struct{ what, got, want string }{
-		{"a stop", stop.reviewTitle(), "Review 2/10"},
-		{"a question", question.reviewTitle(), "Review of a question 2/10"},
-		{"by hand", byHand.reviewTitle(), "Review"},
-		{"the price", stop.reviewPrice(), "1m01s · $0.50"},
-		{"what was spent", stop.reviewSpending(),
-			"1m01s · $0.50 · tokens: 1,234 new, 56,789 cached, 12 out · prompt cache: the agent's"},
-		{"the head without a number", byHand.receipt(), "Review: sent back"},
-		{"the head of none", review{outcome: failed}.receipt(), "Review: not reviewed · 1.0s"},
-		{"the head", stop.receipt(), "Review 2/10: sent back · 1m01s · $0.50"},
-		{"a run", step{ExitCode: &code, DurationSeconds: 1.25}.runEnd(), "exit 7 · 1.2s"},
-		{"a word of another version", review{outcome: outcome{Verdict: "odd"}}.verdictName(), "odd"},
-	} {
-		expectIs(t, c.what, c.got, c.want)
-	}
-	asked := questionText(json.RawMessage(`{"questions":[` +
-		`{"question":"Which\none?","options":[{"label":"A"},{"label":"B\tb"}]},{"question":"Why?"}]}`))
-	expectIs(t, "the questions", asked, "Which one?\n- A\n- B b\nWhy?")
 }
 
 // What a verdict rests on, which the receipt tells in one line and never claims more.
