@@ -214,8 +214,6 @@ func TestLookFails(t *testing.T) {
 		slow:                     {begin + filter + "clean 'sleep 60; cat'", say(gitTooSlow, 2*time.Second)},
 		"a filter that fails":    {begin + filter + "clean false; git config filter.f.required true", "fatal"},
 		"a broken HEAD":          {begin + "echo broken >.git/HEAD", "not a git repository"},
-		"a broken index":         {begin + "echo broken >.git/index", "index file"},
-		"10,001 files":           {begin + "mkdir new; cd new; seq 10001 | xargs touch", ".gitignore"},
 		"over 100 MB":            {begin + "for i in $(seq 11); do head -c 10M /dev/zero >f$i; done", ".gitignore"},
 		"as much as may be":      {begin + "mkdir n; cd n; seq 10000 | xargs touch; head -c 101M /dev/zero >l", ""},
 		"what is ignored is not": {begin + "echo new >.gitignore; mkdir new; cd new; seq 10001 | xargs touch", ""},

@@ -3,7 +3,6 @@ package main
 import (
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -123,16 +122,4 @@ func TestDemoEndedEarly(t *testing.T) {
 		expectNotIn(t, command, got.stdout+got.stderr, "演示没有留下")
 		expectEqual(t, command+": what is left", box.demoLeft(), nil)
 	}
-}
-
-// The demo's session has none of the user's variables that lead to an API or to the user's own places.
-func TestDemoEnvironment(t *testing.T) {
-	names := strings.Fields("ANTHROPIC_API_KEY=mine CLAUDE_CONFIG_DIR=mine CLAUDECODE=mine " +
-		"CLAUDE_CODE_USE_BEDROCK=mine CCC_CONFIG_DIR=mine CCC_LAUNCH=mine HOME=mine " +
-		"TMPDIR=mine PATH=mine XCCC_A=mine")
-	got := slices.Sorted(slices.Values(demoEnv(names, "/d")))
-	expectIs(t, "the environment", strings.Join(got, " "), "CCC_CLAUDE=/d/testdata/claude "+
-		"CLAUDE_CONFIG_DIR=/d/home/.claude FAKE_CLAUDE_DIR=/d/testdata/demo/"+lang+
-		" FAKE_CLAUDE_SESSION="+demoSession+" HOME=/d/home PATH=mine TMPDIR=/d XCCC_A=mine")
-	expectIs(t, "the environment before", names[0], "ANTHROPIC_API_KEY=mine")
 }

@@ -120,10 +120,8 @@ func TestHookWords(t *testing.T) {
 		{eventStop, 0, "fix it", "fix it", ""},
 		{eventStop, 2, "fix it", "", again(3)},
 		{eventStop, 1, approves, "", again(2)},
-		{eventStop, 0, "", "", ""},
 		{eventStop, 0, "(no content)", "", ""},
 		{eventReview, 2, "fix it", "fix it", ""},
-		{eventReview, 0, approves, approves, ""},
 		{byHand, 5, "", "", ""}, // no Claude Code runs the hook
 		{eventPreToolUse, 0, "fix it", "", say(noVerdict, "fix it")},
 		{eventPreToolUse, 0, "", "", errNoVerdict.Error()},

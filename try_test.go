@@ -106,12 +106,7 @@ func TestTryOffered(t *testing.T) {
 	want := []string{"cat notes.txt; echo changed >notes.txt; touch new; exit 3 3 true", "sleep 0.2 0 true",
 		"sleep 5 124 true", "ccc try --timeout x 'make lint' 2 false"}
 	expectEqual(t, "what is recorded", ran, want)
-	told := box.ccc("log")
-	expectIn(t, "ccc log", told, "    实测：cat notes.txt; echo changed >notes.txt; touch new; exit 3 → 退出码 3",
-		" 秒: try: --timeout x: expected a duration")
-	expectCounts(t, "ccc log", told, map[string]int{"make lint": 1, "    实测：": 4})
-	expectIs(t, "the runs stand before the feedback",
-		strings.Index(told, "→ 退出码 124") < strings.Index(told, "反馈：not yet"), true)
+	expectCounts(t, "ccc log", box.ccc("log"), map[string]int{"make lint": 1, "    实测：": 4})
 	// Outside a review nothing is recorded.
 	box.run(10*time.Second, "", "ccc", "try", "true")
 	if n := len(box.timeline(testSession)); n != 5 {

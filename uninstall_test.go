@@ -106,9 +106,7 @@ func TestUninstallStatusLine(t *testing.T) {
 		line(`"ccc statusline"`):                                  "",
 		line(`"'/a b/ccc' statusline"`):                           "",
 		`{"a":1,"statusLine":{"command":"ccc statusline"},"b":2}`: `{"a":1,"b":2}`,
-		line(`"mine.sh"`):                                         "kept",
 		line(`"cat | ccc statusline; date"`):                      "kept",
-		line(`"other statusline"`):                                "kept",
 		`{"statusLine":"ccc status"}`:                             "kept",
 	} {
 		d := dirs{claude: t.TempDir()}

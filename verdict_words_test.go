@@ -82,11 +82,9 @@ func TestVerdictInText(t *testing.T) {
 		approved(`{"allowStop":true}`),
 		approved("```json\n" + yes + "\n```\n"),
 		approved("```bash\ngo test && { echo \"ok\"; }\n```\n```json\n" + yes + "\n```"),
-		approved("**allow_stop**：`True`。\n" + yes),
 		approved("My verdict on allow_stop:\n```json\n" + yes + "\n```"),
 		approved(strings.Repeat("{", bracesRead-1) + "\n" + yes),
 		unread(strings.Repeat(`{"a":`, bracesRead) + "\n" + yes), // they would take long
-		approved(`curl prints {"completed":false,"error":null}.` + "\n" + yes),
 		{resultOf(`{"allow_stop":true,"feedback":"it prints {\"allow_stop\": 0}"}`), allow,
 			`it prints {"allow_stop": 0}`},
 
@@ -95,7 +93,6 @@ func TestVerdictInText(t *testing.T) {
 		refused(`{"allow_stop":false,"feedback":"it prints {\"allow_stop\": true}"}`,
 			`it prints {"allow_stop": true}`),
 		refused(`{"allow_stop":false,"feedback":`+string(encodeJSON(fence))+`}`, fence),
-		refused(`{"allow_stop":false,"feedback":"x"} curl: {"id":1,"completed":true}`, "x"),
 		refused("{\"allow_stop\":false,\"feedback\":\"x\"}\n[TASK_COMPLETED]", "x"),
 		refused("{\"allow_stop\"\n: false,\"feedback\":\"x\"}\n[TASK_COMPLETED]", "x"),
 		refused(`{"allow_stop":true} no: {"allow_stop":false,"feedback":"x"}`, "x"),
@@ -158,7 +155,6 @@ func TestVerdictThought(t *testing.T) {
 		approved(`{"completed":true}`),
 		refused(`{"completed":false,"feedback":"x"}`, "x"),
 		refused(`{"completed":true,"allow_stop":false,"feedback":"x"}`, "x"),
-		unread(`curl prints {"completed":true}`),
 		unread("There is no test. curl prints:\n```json\n{\"completed\":true}\n```"),
 		approved("All done.\n [TASK_COMPLETED] \n"),
 		unread("All done. [TASK_COMPLETED]"),
