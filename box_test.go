@@ -308,12 +308,10 @@ func (box *sandbox) submit(prompt string) commandResult {
 
 // The files of testSession in the state directory, and those for all sessions.
 const (
-	statePath   = ".claude/ccc/supervisor-" + testSession + ".json"
-	outputPath  = ".claude/ccc/supervisor-" + testSession + "-output.jsonl"
-	eventsPath  = ".claude/ccc/supervisor-" + testSession + "-events.jsonl"
-	requestPath = ".claude/ccc/supervisor-" + testSession + "-request.md"
-	logPath     = ".claude/ccc/hook-invocation.log"
-	lockPath    = ".claude/ccc/state.lock"
+	statePath  = ".claude/ccc/supervisor-" + testSession + ".json"
+	outputPath = ".claude/ccc/supervisor-" + testSession + "-output.jsonl"
+	eventsPath = ".claude/ccc/supervisor-" + testSession + "-events.jsonl"
+	logPath    = ".claude/ccc/hook-invocation.log"
 )
 
 // stateText is the state file of a session; members are added to it as JSON.

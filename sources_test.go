@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -146,65 +145,6 @@ func environmentWith(t *testing.T, session []string, p *provider) ([]string, err
 	config.Providers[p.name] = p
 	dirs := dirs{env: session, claude: t.TempDir()}
 	return reviewersEnv(dirs, config, true)
-}
-
-// The reviewer's own provider: its values, and nothing of the session's. The session may be older than what
-// is in the settings files now: they are those of the project, wherever the agent's current directory is.
-func TestProviderOfReviewer(t *testing.T) {
-	box := newFakeBox(t)
-	box.write("../work/sub/x", 0o600, "")
-	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"provider":"b","model":"m"},"providers":{
-		"a":{"env":{"ANTHROPIC_BASE_URL":"https://a","ANTHROPIC_AUTH_TOKEN":"TOKEN-A"}},
-		"b":{"env":{"ANTHROPIC_BASE_URL":"https://b","ANTHROPIC_AUTH_TOKEN":"${KEY_B}"}}}}`)
-	_, unset := box.plan("a", "--supervisor", "-p", "hi")
-	expectEnd(t, "without its variable", unset, 1, "",
-		"the reviewer: providers.b.env.ANTHROPIC_AUTH_TOKEN of ccc.json is ${KEY_B}")
-	box.vars = append(box.vars, "KEY_B=KEY-B")
-	box.run(60*time.Second, "", "ccc", "a", "--supervisor", "-p", "hi")
-	env := box.environment("reviewer-1")
-	expectIn(t, "the reviewer's environment", env, "_BASE_URL=https://b\n", "\nANTHROPIC_AUTH_TOKEN=KEY-B\n")
-	expectNotIn(t, "the reviewer's environment", env, "TOKEN-A")
-	expectIn(t, "the agent's environment", box.environment("agent-1"), "ANTHROPIC_AUTH_TOKEN=TOKEN-A")
-	box.inSession()
-	settings := filepath.Join(box.work, ".claude/settings.json")
-	box.write("../work/.claude/settings.json", 0o600, `{"apiKeyHelper":"echo SECRET"}`)
-	got := box.run(60*time.Second, box.event(eventStop, ""), "sh", "-c", "cd sub && exec ccc supervisor-hook")
-	expectIn(t, "stderr", got.stderr, "settings override the provider b, or send it what is yours:\n"+
-		"     "+settings+": apiKeyHelper\n     "+withoutReviewers+", or change that there:\n")
-	expectIs(t, "the reviews", box.calls("reviewer"), 1)
-}
-
-// What the reviewer's provider takes from the environment is never a value of the session's provider: a
-// variable that a launch drops is refused by its name, at the launch and, if the session is switched on
-// later, at the review. Any other reaches the reviewer alone. The session's own provider needs none.
-func TestProviderOfReviewerFromEnvironment(t *testing.T) {
-	const key, tokenA = "${ANTHROPIC_API_KEY}", `"ANTHROPIC_AUTH_TOKEN":"TOKEN-A"`
-	for _, test := range []struct{ session, reviewer, own, refused string }{
-		{tokenA, key, "b", key},
-		{tokenA + `,"ANTHROPIC_API_KEY":"KEY-A"`, key, "b", key},
-		{tokenA, "${KEY_B}", "b", ""},
-		{`"ANTHROPIC_AUTH_TOKEN":"` + key + `"`, "", "a", ""},
-	} {
-		box := newFakeBox(t)
-		box.prepare() // the hooks are there
-		box.vars = append(box.vars, "ANTHROPIC_API_KEY=KEY-GIVEN", "KEY_B=KEY-GIVEN")
-		box.write(".claude/ccc.json", 0o600, `{"supervisor":{"provider":"`+test.own+`"},"providers":{
-			"a":{"env":{"ANTHROPIC_BASE_URL":"https://a",`+test.session+`}},
-			"b":{"env":{"ANTHROPIC_BASE_URL":"https://b","ANTHROPIC_AUTH_TOKEN":"`+test.reviewer+`"}}}}`)
-		_, planned := box.plan("--supervisor", "a")
-		expectIs(t, "a launch: "+planned.stderr, planned.code, map[bool]int{true: 1}[test.refused != ""])
-		got := box.run(60*time.Second, "", "ccc", "a", "-p", "/supervisor fix it")
-		reviewer := box.environment("reviewer-1") + "."
-		hasKey := strings.Contains(reviewer, "ANTHROPIC_AUTH_TOKEN=KEY-GIVEN\n")
-		expectIs(t, fmt.Sprintf("the reviewer has it: %+v", got), hasKey, test.refused == "")
-		expectNotIn(t, "the reviewer's environment", reviewer, "-A\n")
-		if test.refused != "" {
-			const why = "providers.b.env.ANTHROPIC_AUTH_TOKEN of ccc.json is "
-			expectIn(t, "a launch", planned.stderr, why+test.refused+", which a session of provider a")
-			expectIn(t, "the session", got.stdout, why+test.refused+", which a session of provider a")
-		}
-		expectNotIn(t, "what is printed", fmt.Sprint(got, planned), "KEY-GIVEN")
-	}
 }
 
 // Nor does a launch in a session of another provider take a value of that one's for its own.

@@ -153,30 +153,6 @@ func TestTrialRemembered(t *testing.T) {
 	expectIn(t, "doctor", got.stdout, "ok       hooks tried: claude runs them\n")
 }
 
-// If another hook takes ccc's out in the trial, as one that copies an older settings.json back, the launch is
-// refused; if claude has changed the file otherwise, it is not remembered what was tried.
-func TestTrialRan(t *testing.T) {
-	box := newFakeBox(t)
-	const putBack = "case $* in */cost) %[1]s \"$@\"\n" +
-		"[ ! -f ~/old ] || cat ~/old >~/.claude/settings.json; exit ;; esac\nexec %[1]s \"$@\""
-	box.claudeIs(fmt.Sprintf(putBack, fakeClaude()))
-	box.write("old", 0o600, "{}\n")
-	got := box.supervise()
-	expectEnd(t, "a launch", got, 1, "", "removed ccc's part from "+box.home+"/.claude/settings.json, so")
-	expectNotIn(t, "a launch", got.stderr, "enabled")
-	box.prepare()
-	doctor := box.run(60*time.Second, "", "ccc", "doctor")
-	expectIs(t, "doctor", doctor.code, 1)
-	const removed = "problem  hooks tried: while the hooks were tried, something removed ccc's part"
-	expectIn(t, "doctor", doctor.stdout, removed)
-	box.prepare()
-	box.write("old", 0o600, strings.Replace(box.settings(), "{\n", "{ \n", 1))
-	for _, marks := range []int{0, 1} {
-		expectIs(t, "brought up to date: the exit code", box.supervise().code, 0)
-		expectIs(t, "the marks", len(box.answers()), marks)
-	}
-}
-
 // What claude --version leaves running holds no launch up, and the version is known.
 func TestVersionLeavesRunning(t *testing.T) {
 	box := newFakeBox(t)
