@@ -23,7 +23,6 @@ package main
 import (
 	"bufio"
 	"bytes"
-	"cmp"
 	"crypto/sha256"
 	_ "embed"
 	"encoding/json"
@@ -244,9 +243,7 @@ func (s *session) interrupted() bool {
 
 // trace finds out which test meets which mutants, as far as that is not known from an earlier run.
 func (s *session) trace(binary string) error {
-	list := exec.Command(binary, "-test.list", cmp.Or(*only, "^(Test|Fuzz)"))
-	list.Dir = s.dir
-	out, err := list.Output()
+	tests, err := s.listed(binary, *only)
 	if err != nil {
 		return err
 	}
@@ -262,8 +259,7 @@ func (s *session) trace(binary string) error {
 	sources := sum(s.rendered)
 	s.reach = map[string]*reached{}
 	var missing []string
-	for test := range strings.Lines(string(out)) {
-		test = strings.TrimSpace(test)
+	for _, test := range tests {
 		home, is := homes[test]
 		if !is || skipped.MatchString(test) {
 			continue
@@ -329,25 +325,50 @@ func (s *session) trace(binary string) error {
 // given takes the tests that -tests asks for as what meets each mutant: new tests are looked at without a
 // trace.
 func (s *session) given(binary string) error {
-	list := exec.Command(binary, "-test.list", *with)
-	list.Dir = s.dir
-	out, err := list.Output()
+	tests, err := s.listed(binary, *with)
 	s.reach = map[string]*reached{}
-	for test := range strings.Lines(string(out)) {
-		if test = strings.TrimSpace(test); strings.HasPrefix(test, "Test") {
-			r := &reached{Seconds: 0.01, meets: map[string]bool{}}
-			for _, m := range s.picked {
-				r.meets[m.key()] = true
-			}
-			s.reach[test] = r
+	for _, test := range tests {
+		r := &reached{Seconds: 0.01, meets: map[string]bool{}}
+		for _, m := range s.picked {
+			r.meets[m.key()] = true
 		}
+		s.reach[test] = r
 	}
 	return err
 }
 
+// listed returns the binary's tests that match the pattern. Each story is one of them: TestStories/NAME.
+func (s *session) listed(binary, pattern string) (tests []string, err error) {
+	wanted, err := regexp.Compile(pattern)
+	if err != nil {
+		return nil, err
+	}
+	list := exec.Command(binary, "-test.list", "^(Test|Fuzz)")
+	list.Dir = s.dir
+	out, err := list.Output()
+	for test := range strings.FieldsSeq(string(out)) {
+		if test+"/" != storyPrefix {
+			tests = append(tests, test)
+			continue
+		}
+		for _, path := range stories(s.dir) {
+			tests = append(tests, storyPrefix+strings.TrimSuffix(filepath.Base(path), ".txt"))
+		}
+	}
+	return slices.DeleteFunc(tests, func(test string) bool { return !wanted.MatchString(test) }), err
+}
+
+// storyPrefix is what comes before the name of a story in that of its test.
+const storyPrefix = "TestStories/"
+
+func stories(dir string) (paths []string) {
+	paths, _ = filepath.Glob(filepath.Join(dir, "testdata/stories/*.txt"))
+	return paths
+}
+
 func last(text string, n int) string { return text[max(0, len(text)-n):] }
 
-// testFiles returns the text of the file in which each test stands.
+// testFiles returns the text of the file in which each test stands: of a story it is the story's own.
 func testFiles(dir string) (map[string][]byte, error) {
 	found := map[string][]byte{}
 	paths, _ := filepath.Glob(filepath.Join(dir, "*_test.go"))
@@ -365,6 +386,13 @@ func testFiles(dir string) (map[string][]byte, error) {
 				found[f.Name.Name] = text
 			}
 		}
+	}
+	for _, path := range stories(dir) {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return nil, err
+		}
+		found[storyPrefix+strings.TrimSuffix(filepath.Base(path), ".txt")] = text
 	}
 	return found, nil
 }
@@ -486,11 +514,10 @@ func (s *session) play(chosen []*mutant) error {
 	}
 	defer file.Close()
 	tests := map[string][]byte{}
-	for _, f := range programFiles(s.dir) {
-		if strings.HasSuffix(f, "_test.go") {
-			if tests[f], err = os.ReadFile(filepath.Join(s.dir, f)); err != nil {
-				return err
-			}
+	files, _ := filepath.Glob(filepath.Join(s.dir, "*_test.go"))
+	for _, path := range append(files, stories(s.dir)...) {
+		if tests[filepath.Base(path)], err = os.ReadFile(path); err != nil {
+			return err
 		}
 	}
 	testSum, same := sum(tests)+*only, equivalents(equivalentList)
@@ -553,14 +580,6 @@ func (s *session) noteKills(r record) {
 		s.kills[test+" "+file]++
 		s.kills[test+" "+place]++
 	}
-}
-
-func programFiles(dir string) (names []string) {
-	paths, _ := filepath.Glob(filepath.Join(dir, "*.go"))
-	for _, path := range paths {
-		names = append(names, filepath.Base(path))
-	}
-	return names
 }
 
 // batches are the seconds that the tests of each run of a mutant take, one after the other.

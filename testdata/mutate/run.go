@@ -76,15 +76,35 @@ exit $?
 
 // A result is how a run ended.
 type result struct {
-	failed   []string // top-level tests
+	failed   []string // top-level tests, and stories
 	code     int
 	timedOut bool
 	seconds  float64
 	output   string
 }
 
-// run runs these tests as the binary's mutant, until one fails or the time is up.
-func (w *worker) run(tests []string, limit time.Duration) (*result, error) {
+// run runs these tests as the binary's mutant, until one fails or the time is up: first what is no story.
+func (w *worker) run(tests []string, limit time.Duration) (all *result, err error) {
+	isStory := func(test string) bool { return strings.HasPrefix(test, storyPrefix) }
+	others := slices.DeleteFunc(slices.Clone(tests), isStory)
+	told := slices.DeleteFunc(slices.Clone(tests), func(test string) bool { return !isStory(test) })
+	all = &result{}
+	if len(others) > 0 {
+		all, err = w.runMatching("^("+strings.Join(others, "|")+")$", others, limit)
+	}
+	if err != nil || all.code != 0 || len(told) == 0 {
+		return all, err
+	}
+	names := strings.ReplaceAll(strings.Join(told, "|"), storyPrefix, "")
+	r, err := w.runMatching("^"+strings.Replace(storyPrefix, "/", "$/^(", 1)+names+")$", told, limit)
+	if err == nil {
+		r.seconds += all.seconds
+	}
+	return r, err
+}
+
+// runMatching runs the tests, which are those that match the pattern.
+func (w *worker) runMatching(pattern string, tests []string, limit time.Duration) (*result, error) {
 	if err := w.clean(); err != nil {
 		return nil, err
 	}
@@ -97,7 +117,7 @@ func (w *worker) run(tests []string, limit time.Duration) (*result, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "unshare", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc",
-		"sh", "-c", sandboxScript, "sh", w.scratch, w.binary, "-test.run=^("+strings.Join(tests, "|")+")$",
+		"sh", "-c", sandboxScript, "sh", w.scratch, w.binary, "-test.run="+pattern,
 		"-test.failfast", "-test.timeout="+(limit+time.Minute).String())
 	cmd.Dir, cmd.WaitDelay = w.dir, 2*time.Second
 	cmd.Env = append(slices.DeleteFunc(os.Environ(), func(v string) bool {
@@ -122,7 +142,7 @@ func (w *worker) run(tests []string, limit time.Duration) (*result, error) {
 	return r, nil
 }
 
-var failure = regexp.MustCompile(`(?m)^--- FAIL: (\w+)`)
+var failure = regexp.MustCompile(`(?m)^ *--- FAIL: (\S+)`)
 
 // A tail keeps the last of what is written.
 type tail struct{ text []byte }
