@@ -82,7 +82,7 @@ func TestLaunch(t *testing.T) {
 // not ASCII, is a prompt.
 func TestLaunchParsed(t *testing.T) {
 	const late = "--supervisor is a flag of ccc's: put it before claude's arguments"
-	const noSuch = `"%s" is no provider (glm, kimi) and no subcommand (%s); ` +
+	const noSuch = `"%s" is no provider (glm, kimi, 通义) and no subcommand (%s); ` +
 		"a prompt needs quotes; to pass the word on to claude: ccc -- "
 	unknown := func(word string) string { return fmt.Sprintf(noSuch, word, strings.Join(subcommands, ", ")) }
 	for _, test := range []struct{ line, vars, want string }{ // words are parted by |
@@ -92,6 +92,7 @@ func TestLaunchParsed(t *testing.T) {
 		{"-p|--|--supervisor", "", "plain : -p|--|--supervisor"},
 		{"--supervisor|修好测试", "", "supervised : 修好测试"},
 		{"fix\nit|-p", "", "plain : fix\nit|-p"},
+		{"通义|-p", "", "plain 通义: -p"},
 		{"", "1", "supervised : "},
 		{"", "1 1-1.1", "plain : "},
 		{"--supervisor", "1 1-1.1", "supervised : "},
@@ -101,7 +102,7 @@ func TestLaunchParsed(t *testing.T) {
 	} {
 		value, token, _ := strings.Cut(test.vars, " ")
 		env := environ{supervisorVariable + "=" + value, launchVariable + "=" + token}
-		providers := map[string]*provider{"kimi": {name: "kimi"}, "glm": {name: "glm"}}
+		providers := map[string]*provider{"kimi": {name: "kimi"}, "glm": {name: "glm"}, "通义": {name: "通义"}}
 		l := &launch{dirs: dirs{env: env, ccc: "/none"}, config: &configuration{Providers: providers}}
 		err := l.parse(strings.FieldsFunc(test.line, func(r rune) bool { return r == '|' }))
 		mode, name := "plain", ""

@@ -15,9 +15,9 @@
 //
 // All mutants are in one test binary, each behind a condition, and a number in that binary says which one it
 // is. So there is one build, and the map of which test meets which mutant is exact, processes that tests
-// start included. A mutant is run with those tests only, the fastest and most specific ones first. Each run
-// has a sandbox, which takes root on Linux. Results are kept: a run that is broken off goes on where it was,
-// and after a change of the tests only survivors are run again.
+// start included. Each story is a test of its own. A mutant is run with those tests only, the fastest and
+// most specific ones first. Each run has a sandbox, which takes root on Linux. Results are kept: a run that is
+// broken off goes on where it was, and after a change of the tests only survivors are run again.
 package main
 
 import (
