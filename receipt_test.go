@@ -83,3 +83,22 @@ func TestReceipt(t *testing.T) {
 		expectIs(t, r.receipt(), told, c.want)
 	}
 }
+
+// A run is one wherever ccc stands, and is told as the script that it runs; so is any other command.
+func TestTryCall(t *testing.T) {
+	for call, want := range map[string]string{
+		"Bash(/x/ccc try 'a')":                            "run a",
+		"Bash('/my tools/ccc' try --timeout 9m 'a')":      "run a",
+		"Bash('/my tools/ccc-1.2' try 'a' 2>&1)":          "run a 2>&1",
+		"Bash(cd /x && timeout 9 ccc/ccc try go test ./)": "run go test ./",
+		"Bash(/x/ccc/other try 'a')":                      "/x/ccc/other try 'a'",
+		"Bash(echo (a))":                                  "echo (a)",
+		"Read(/x/ccc try 'a')":                            "Read(/x/ccc try 'a')",
+	} {
+		told := doing(call)
+		if tryCall().MatchString(call) {
+			told = "run " + told
+		}
+		expectIs(t, call, told, want)
+	}
+}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 )
@@ -221,33 +220,6 @@ func TestStreamNotice(t *testing.T) {
 	}
 }
 
-// What the reviewer is called with; a flag with nothing to say is left out. Its settings stand in for what
-// the user's allow: no edit anywhere, nothing by Claude Code's own sandbox, and no MCP server unless
-// ccc.json allows one.
-func TestReviewersSettings(t *testing.T) {
-	const ask = `"ask":["CronCreate","CronDelete","EnterWorktree","ExitWorktree","Monitor","ScheduleWakeup",` +
-		`"SendMessage","Workflow"`
-	const box = `"sandbox":{"allowUnsandboxedCommands":false,"autoAllowBashIfSandboxed":false`
-	call := &reviewerCall{session: "s", dir: "/tree", prompt: "judge it"}
-	settings := `{"disableAllHooks":true,"permissions":{` + ask + `,"mcp__*"],` +
-		`"deny":["Edit(//**/*)","Edit(//tree/**)"],"disableBypassPermissionsMode":"disable"},` + box + `}}`
-	flags := "--print --fork-session --resume s --verbose --output-format stream-json " +
-		"--json-schema " + verdictSchema() + " --system-prompt judge it --system-prompt-snapshot off " +
-		"--no-session-persistence --settings " + settings + " --permission-mode dontAsk --strict-mcp-config"
-	expectIs(t, "the least", strings.Join(slices.Concat(call.flags()...), " "), flags)
-	call.addDirs = []string{"/project", "/other"}
-	call.tryCommand = "/bin/ccc try"
-	call.config = supervisorConfig{Model: "m", MaxBudgetUSD: 0.5, AllowedTools: []string{"Read", "mcp__x"}}
-	whole := strings.Join(slices.Concat(call.flags()...), " ")
-	expectIn(t, "all", whole, ask+`]`, box+`,"excludedCommands":["/bin/ccc try:*"]}`,
-		`"deny":["Edit(//**/*)","Edit(//tree/**)","Edit(//project/**)","Edit(//other/**)"]`)
-	expectIn(t, "all", whole, " dontAsk --model m --add-dir /project /other "+
-		"--allowedTools Read mcp__x Bash(/bin/ccc try:*) --max-budget-usd 0.5")
-	call.shares = true
-	whole = strings.Join(slices.Concat(call.flags()...), " ")
-	expectNotIn(t, "with the agent's cache", whole, "--json-schema", "--system-prompt")
-}
-
 // A reviewer in another permission mode than it was asked for is ended at its first line, without a verdict.
 func TestReviewersMode(t *testing.T) {
 	box := newHookBox(t)
@@ -267,24 +239,5 @@ func TestOlderThan(t *testing.T) {
 	} {
 		version, other, _ := strings.Cut(versions, " ")
 		expectIs(t, versions, olderThan(version, other), want)
-	}
-}
-
-// A run is one wherever ccc stands, and is told as the script that it runs; so is any other command.
-func TestTryCall(t *testing.T) {
-	for call, want := range map[string]string{
-		"Bash(/x/ccc try 'a')":                            "run a",
-		"Bash('/my tools/ccc' try --timeout 9m 'a')":      "run a",
-		"Bash('/my tools/ccc-1.2' try 'a' 2>&1)":          "run a 2>&1",
-		"Bash(cd /x && timeout 9 ccc/ccc try go test ./)": "run go test ./",
-		"Bash(/x/ccc/other try 'a')":                      "/x/ccc/other try 'a'",
-		"Bash(echo (a))":                                  "echo (a)",
-		"Read(/x/ccc try 'a')":                            "Read(/x/ccc try 'a')",
-	} {
-		told := doing(call)
-		if tryCall().MatchString(call) {
-			told = "run " + told
-		}
-		expectIs(t, call, told, want)
 	}
 }
