@@ -201,9 +201,10 @@ func TestRealClientTools(t *testing.T) {
 		replyVerdict(true, "")}}
 	forClients(t, answers, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
 		server, _ := filepath.Abs("testdata/mcp")
-		state := strings.TrimSpace(box.read(".claude.json"))
+		account := strings.TrimSpace(box.read(".claude.json"))
 		const form = `{"mcpServers":{"x":{"command":%q,"args":[%q]}},`
-		box.write(".claude.json", 0o600, fmt.Sprintf(form, server, filepath.Join(box.home, "mcp"))+state[1:])
+		account = fmt.Sprintf(form, server, filepath.Join(box.home, "mcp")) + account[1:]
+		box.write(".claude.json", 0o600, account)
 		box.setSettings(`{"permissions":{"allow":["mcp__x"]}}`)
 		box.repository()
 		box.prints("done", "hello")
@@ -213,7 +214,8 @@ func TestRealClientTools(t *testing.T) {
 		started := strings.Count(box.read("mcp.started"), "started")
 		expectIs(t, "starts of the server, for the session and not for the review", started, 1)
 		box.write(".claude/ccc.json", 0o600, `{"supervisor":{"allowed_tools":["mcp__x"]}}`)
-		box.use(newScriptedAPI(t, answers))
+		box.use(newScriptedAPI(t, answers)) // which writes an account of its own
+		box.write(".claude.json", 0o600, account)
 		box.prints("done", "hello")
 		expectIs(t, "an allowed tool ran", box.read("mcp.called") != "", true)
 	})
