@@ -71,7 +71,7 @@ func (h *hook) findSession() {
 	if h.client, err = h.dirs.clientNow(claims); err != nil {
 		fmt.Fprintln(os.Stderr, "ccc: noting whose the launch is:", err)
 	}
-	h.state, err = h.session.readState() // if it can't be read, it has the last switch
+	h.state, _ = h.session.readState() // if it can't be read, it has the last switch
 	job := h.dirs.env.get(jobVariable)
 	if claims && job != "" && len(h.state.MovedFrom) == 0 {
 		before, isForked, isKnown := h.dirs.movedFrom(h.event.SessionID, h.event.TranscriptPath)

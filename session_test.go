@@ -10,9 +10,6 @@ import (
 	"time"
 )
 
-// ofSession is the event of testSession as one of another session.
-func ofSession(session, event string) string { return strings.Replace(event, testSession, session, 1) }
-
 // playingClient stands for claude. It plays the shell code in $PLAY as an interactive client, whose hooks and
 // tools are its children. What `ccc --supervisor` asks of claude before, and reviews, it leaves to the
 // stand-in.
