@@ -12,8 +12,11 @@ import (
 
 // verdictName is what became of the review, in a word or two.
 func (r review) verdictName() string {
-	if r.Observed && r.Verdict == verdictBlock {
+	switch {
+	case r.Observed && r.Verdict == verdictBlock:
 		return say(wouldBeSentBack)
+	case r.Verdict == verdictLimit && r.Error != "": // else the reviews are used up
+		return say(noBudgetLeft)
 	}
 	return cmp.Or(say(verdictNames[string(r.Verdict)]), string(r.Verdict)) // a timeline may hold any word
 }

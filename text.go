@@ -281,6 +281,7 @@ var (
 		"reviewing": {"审查中", "reviewing"},
 	}
 	awaitsSubagents = words{"等子代理结束", "waits for subagents"}
+	noBudgetLeft    = words{"预算用完", "budget used up"}
 	wouldBeSentBack = words{"会被退回", "would be sent back"} // if it is observed
 	withReason      = words{"%s（%s）", "%s (%s)"}          // verdict or session, why
 	readingFile     = words{"查看 %s", "reading %s"}
