@@ -233,7 +233,11 @@ func (s *story) writeSession() {
 	if s.above.story != nil {
 		fmt.Fprintln(s)
 	}
-	s.writeBlock("", s.title)
+	before := ""
+	if state, _ := s.session.readState(); len(state.MovedFrom) > 0 { // whose last ccc status does not list
+		before = say(movedSession, shortID(state.MovedFrom[len(state.MovedFrom)-1]))
+	}
+	s.writeBlock("", joined(s.title, before))
 	s.above.story = s
 	s.above.review = ""
 }

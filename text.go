@@ -293,6 +293,7 @@ var (
 var (
 	waitingForFirst = words{"等待第一个会话……", "Waiting for the first session..."}
 	sessionTitle    = words{"会话 %s", "Session %s"}
+	movedSession    = words{"此前的部分：ccc log %s", "what came before: ccc log %s"} // the id that it had
 	newestHere      = words{"当前项目最新的会话", "the newest of this project"}
 	titleUser       = words{"用户", "User"}
 	modeSwitched    = map[mode]words{
