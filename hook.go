@@ -92,6 +92,9 @@ func (h *hook) introduce() any {
 	if !h.dirs.inSession() || !isNew {
 		return nil
 	}
+	if h.launched() { // Claude Code may move it before its first prompt, and no view has it before that
+		h.warn("noting the launch", h.session.update(h.noteClient))
+	}
 	with := sayOf(introducedProvider, h.dirs.env.get(providerVariable))
 	text := say(introduction, plural(h.reviewLimit(), reviews), with)
 	if h.mode() == modeObserve {

@@ -122,12 +122,15 @@ func (box *sandbox) endsService() {
 	})
 }
 
-// supervised lists the sessions that ccc knows: the first prompt of each and its verdicts, as "prompt:
-// verdict verdict".
+// supervised lists the sessions that ccc knows, from their first prompt on: that and the verdicts, as
+// "prompt: verdict verdict".
 func (box *sandbox) supervised() (sessions []string) {
 	box.t.Helper()
 	ids, _ := box.stateDir().sessions()
 	for _, id := range ids {
+		if !isThere(box.stateDir().session(id).timelineFile()) {
+			continue
+		}
 		prompt, verdicts := "", ""
 		for _, r := range box.timeline(id) {
 			if prompt == "" && r.Prompt != nil {
@@ -208,11 +211,11 @@ func (tty *terminal) returns() {
 }
 
 // A supervised session goes on as such below Claude Code's background service, under another id, after the
-// left arrow, also in mid-turn.
+// left arrow, also in mid-turn and before its first prompt.
 func TestRealClientMoved(t *testing.T) {
 	beside(t)
-	for _, isAtWork := range []bool{false, true} {
-		t.Run(fmt.Sprint("at_work_", isAtWork), func(t *testing.T) {
+	for _, when := range []string{"idle", "at work", "at once"} {
+		t.Run(when, func(t *testing.T) {
 			forClients(t, script{}, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
 				isRefused := atomic.Bool{}
 				box.answering(func(r apiRequest) apiReply {
@@ -226,9 +229,15 @@ func TestRealClientMoved(t *testing.T) {
 				})
 				box.endsService()
 				tty := box.start(bypass)
+				if when == "at once" {
+					tty.movesToBackground("for agents")
+					tty.prompt("one")
+					box.expectSupervised(0, "one: allow")
+					return
+				}
 				tty.prompt("one")
 				box.awaitVerdicts(1)
-				if isAtWork {
+				if when == "at work" {
 					tty.prompt("work")
 					tty.waitFor("until")
 					tty.keys("Left")

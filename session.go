@@ -240,7 +240,7 @@ func (s sessionFiles) goOnAs(before sessionFiles, isForked bool) error {
 		state.Count = from.Count
 		state.Provider = from.Provider
 		state.Begins = from.Begins
-		state.UpdatedAt = now()
+		state.UpdatedAt = from.UpdatedAt
 	}))
 }
 
@@ -281,20 +281,36 @@ func (s sessionFiles) readPast(state sessionState) (*history, error) {
 // movedFrom returns the session that Claude Code moved or forked to the background, where it became the one
 // with that id and transcript. isKnown is false if ccc knows no such session. The old transcript ends with
 // the id of the new session, and a fork's job names its parent (2.1.280, 2.1.332). The new transcript does
-// not exist before the first stop.
+// not exist before the first stop, and the old one not before the first prompt.
 func (d dirs) movedFrom(session, transcript string) (before sessionFiles, isForked, isKnown bool) {
 	ids, _ := d.state.sessions()
 	job := d.readJob()
 	isJobs := cmp.Or(job.ForkSessionID, session) == session // and is not started by the fork's tools
+	parked := d.parkedAs(session)
 	mark := []byte(`"continuedInSessionId":"` + session + `"`)
 	for _, id := range ids {
 		end := lastBytes(filepath.Join(filepath.Dir(transcript), id+".jsonl"), 4<<10)
 		isForked = isJobs && id == job.ForkParentSessionID
-		if isForked || bytes.Contains(end, mark) {
+		if isForked || id == parked || bytes.Contains(end, mark) {
 			return d.state.session(id), isForked, true
 		}
 	}
 	return before, false, false
+}
+
+// parkedAs returns the session that a client had as it moved it to the background, where it became the one
+// with that id, "" for none. As long as that client runs, its file names the job (2.1.280, 2.1.332).
+func (d dirs) parkedAs(session string) (before string) {
+	names, _ := fs.Glob(os.DirFS(d.claude), "sessions/*.json")
+	for _, name := range names {
+		var client struct{ SessionID, ParkedJobID string }
+		text, _ := os.ReadFile(filepath.Join(d.claude, name))
+		_ = json.Unmarshal(text, &client)
+		if client.ParkedJobID != "" && strings.HasPrefix(session, client.ParkedJobID) {
+			before = client.SessionID
+		}
+	}
+	return before
 }
 
 // A backgroundJob is a job of Claude Code's background service, as its state.json tells (2.1.280, 2.1.332).

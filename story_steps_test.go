@@ -188,6 +188,12 @@ func (s *storyRun) fork(a *storySession, parts []string) {
 		return
 	}
 	text, err := os.ReadFile(s.transcript(of))
+	if parts[1] == "move" && errors.Is(err, os.ErrNotExist) { // seen on 2.1.280 and 2.1.332
+		const form = `{"sessionId":%q,"parkedJobId":%q}`
+		s.write(".claude/sessions/1.json", 0o600, fmt.Sprintf(form, of.id, a.id[:8]))
+		a.job = s.jobOf(a, "")
+		return
+	}
 	check(s.t, err)
 	check(s.t, os.WriteFile(s.transcript(a), text, 0o600))
 	a.entries = of.entries
