@@ -179,8 +179,8 @@ func rank(isLast bool) int {
 }
 
 // changedPaths returns the paths in which the tree or commit from differs from what o has seen, in git's
-// order. since is the begin to which from belongs. A path that is not part of the change gets no letter: it
-// is on disk, but neither in HEAD nor in the begin's commit. It is ignored now, or the look leaves it out.
+// order. since is the begin to which from belongs. A deleted path that is still on disk, and neither in HEAD
+// nor in the begin's commit, gets no letter: it is only ignored now, or the look leaves it out.
 func (o *treeReader) changedPaths(from string, since begin) (paths []changedPath, err error) {
 	paths, err = o.differing(from, o.seen.Tree)
 	committed := sync.OnceValue(func() map[string]string { // and not in the look
@@ -200,13 +200,16 @@ func (o *treeReader) changedPaths(from string, since begin) (paths []changedPath
 	return paths, err
 }
 
-// oldIn returns a function that reports whether a path is now as in a commit from before the begin, other
-// than the begin's own, or as in one of the others.
+// oldIn returns a function that reports whether a path is now as in one of the others, or as in a commit from
+// before the begin that is not the begin's own.
 func (o *treeReader) oldIn(b begin, others ...string) (isOld func(name string) bool) {
 	changed := sync.OnceValue(func() (all []map[string]string) {
 		before := o.commitsBefore(b.Time, o.seen.Commit, o.seen.Branch)
 		for _, other := range append(before, others...) {
-			if paths, err := o.differing(other, o.seen.Tree); err == nil && other != b.Commit {
+			if other == b.Commit || other == "" {
+				continue
+			}
+			if paths, err := o.differing(other, o.seen.Tree); err == nil {
 				all = append(all, byName(paths))
 			}
 		}

@@ -88,7 +88,7 @@ func (h *hook) findSession() {
 // due returns what is to be judged. If no review is due, told is the message for the user, nil for none.
 func (h *hook) due(ctx context.Context, on *occasion) (of judgedWork, told any, isDue bool) {
 	isObservedQuestion := func() bool { return on.isQuestion && h.mode() == modeObserve }
-	if isObservedQuestion() { // it would only wait for its review
+	if isObservedQuestion() { // the user would wait for a review that answers nothing
 		return of, nil, false
 	}
 	of = h.work(on)
@@ -172,5 +172,5 @@ func (h *hook) hasWorked(ctx context.Context, of *judgedWork) bool {
 		return true
 	}
 	h.takeChange(ctx, occasionNamed(eventStop), of)
-	return len(of.change.paths) > 0 || ctx.Err() != nil // Esc, which is no stop of words
+	return len(of.change.paths) > 0 || ctx.Err() != nil // Esc: judge records that
 }

@@ -94,7 +94,7 @@ func gitIn(ctx context.Context, t worktree, env []string) gitRunner {
 }
 
 // gitFlags keep git from running anything of the user's but the filters of a `git add`, from warning, and
-// from trusting less than a file's whole stat. Objects are not synced: one that is lost costs a look.
+// from trusting a file by less than all of its stat. Objects are not synced: one that is lost costs a look.
 var gitFlags = []string{
 	"-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "core.splitIndex=false",
 	"-c", "core.trustctime=true", "-c", "core.checkStat=default", "-c", "core.safecrlf=false",
@@ -243,7 +243,7 @@ func (g gitRunner) renamed(from, to string) map[string]string {
 }
 
 // isOnBranch reports whether a branch other than HEAD's has got one of the contents since, or has changed one
-// of their paths that is here as it was before: a hook of git's may have formatted it there.
+// of their paths that is unchanged here: a hook of git's may have formatted it there.
 func (g gitRunner) isOnBranch(contents, changedHere map[string]string, since time.Time) bool {
 	if len(contents) == 0 || since.IsZero() {
 		return false
@@ -265,7 +265,7 @@ func hasValue(contents map[string]string, content string) bool {
 	return !isDeleted && slices.Contains(values, content)
 }
 
-// commitsBefore returns the newest commits from before that time: of those below head and below what is being
+// commitsBefore returns the newest commits from before that time: ancestors of head and of what is being
 // merged, and the tip that the branch had then. What a pull, a merge, a rebase or a checkout has brought is
 // as in one of them. There are none before the zero time.
 func (g gitRunner) commitsBefore(at time.Time, head, branch string) (commits []string) {

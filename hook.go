@@ -6,6 +6,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -143,7 +144,8 @@ func (h *hook) recordPrompt(text string) any {
 	if last.isAbandoned() {
 		last.Ended = last.lastTime()
 		h.recordEnd(last)
-		h.warn("removing a lock", removeFile(h.session.runningFile(last.ID)))
+		lock := h.session.runningFile(last.ID)
+		h.warn("removing what a killed review left", errors.Join(removeFile(lock), removeFile(lock+givenSuffix)))
 	}
 	h.warnLost("resetting the count", h.changeState(func(s *sessionState) { s.Count = 0 }))
 	h.append(entry{Prompt: &prompt{Text: text}})

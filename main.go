@@ -95,7 +95,7 @@
 //	supervision.go        ccc at work on a session: its mode, its limit, who waits, what is logged
 //	reviewer_call.go      the reviewer's call: provider, model, settings, copies, request, flags
 //	reviewer.go           the reviewer's process, run to its end, and its stream
-//	review.go             one review: count, begin, look, check, call, reviewer, settle; or why there was none
+//	review.go             one review: count, begin, look, check, call, reviewer, settle; or why it failed
 //	review_by_hand.go     ccc review
 //
 // Hook:

@@ -85,10 +85,10 @@ func (p place) moveBegin(s sessionFiles, b begin, change func(*treeRecord)) erro
 	return errors.Join(err, p.changeRecord(change))
 }
 
-// put opens a change. It replaces the session's open changes that are of the same branch and began no
-// earlier. It also replaces those that were opened by its prompts from idle on: the agent has done nothing
-// since then. The new change keeps their mark and seen. If isWhole says that not all of what a stop has left
-// is here, that change stays beside the new one.
+// put opens a change in the place of some open changes of its session, and takes over their mark and seen.
+// These are those of the same branch that began no earlier, and those that a prompt has opened at idle or
+// later: the agent has done nothing since then. If isWhole says that not all of what a stop has left is here,
+// that change stays beside the new one.
 func (r *treeRecord) put(next *openChange, idle time.Time, isWhole map[string]bool) {
 	next.Put = now()
 	r.Open = slices.DeleteFunc(r.Open, func(o *openChange) bool {
@@ -111,22 +111,21 @@ func (o *openChange) isOfPrompt() bool { return o.Seen.Tree == "" && o.Mark == "
 
 // holds reports whether something of an open change is in the tree that o has seen, and whether all of it is.
 //
-// What its last stop left is recognized by content. A path of that is here in two cases. It is as the stop
-// left it, perhaps under another name. Or it differs from the begin, from the commits from before the begin,
-// and from the tree that was approved last, perhaps under a name that git takes for its new one. What the
-// agent did after that stop, or without any stop, is recognized by the branch alone: it is here if HEAD has
-// all of the branch.
+// What its last stop left is recognized by content. A path of that is here if it is as the stop left it, under
+// whatever name. It is also here if it, or what git takes for it under a new name, differs from the begin,
+// from all commits before the begin, and from the tree that was approved last. What the agent did after that
+// stop, or without any stop, is recognized by the branch alone: it is here if HEAD has all of the branch.
 //
-// All of it is here if each path is as the stop left it; or if some of it is here, HEAD has all of the
-// branch, no other branch has got the rest, and nothing was stashed. A prompt after which the agent has done
-// nothing changes nothing.
-func (o *treeReader) holds(b *openChange, approved string) (isHere, isAll bool) {
-	hasActed := hasActedSince(b.Transcript, cmp.Or(b.Seen, b.begin).Time)
-	if b.isOfPrompt() && !hasActed {
+// All of it is here if each path is as the stop left it. All of it is also here if some of it is, or no stop
+// has left anything, and HEAD has all of the branch, no other branch has got the rest, and nothing was
+// stashed. A prompt after which the agent has done nothing changes nothing.
+func (o *treeReader) holds(open *openChange, approved string) (isHere, isAll bool) {
+	hasActed := hasActedSince(open.Transcript, cmp.Or(open.Seen, open.begin).Time)
+	if open.isOfPrompt() && !hasActed {
 		return false, true
 	}
-	base := cmp.Or(b.Tree, b.Commit, emptyTrees[len(o.seen.Tree)])
-	left := o.contents(base, b.Seen.Tree)
+	base := cmp.Or(open.Tree, open.Commit, emptyTrees[len(o.seen.Tree)])
+	left := o.contents(base, open.Seen.Tree)
 	changed := o.contents(base, o.seen.Tree)
 	others := maps.Clone(changed)
 	maps.DeleteFunc(others, func(path, _ string) bool { return left[path] != "" })
@@ -140,15 +139,16 @@ func (o *treeReader) holds(b *openChange, approved string) (isHere, isAll bool) 
 	if isFound && len(left) == 0 {
 		return true, true
 	}
-	isOld := o.oldIn(begin{Time: b.Time}, approved) // also as in the begin's own commit, if its tree was dirty
-	moved := o.renamed(b.Seen.Tree, o.seen.Tree)
+	isOld := o.oldIn(begin{Time: open.Time}, approved) // also as in the begin's own commit, if its tree was dirty
+	moved := o.renamed(open.Seen.Tree, o.seen.Tree)
 	for path := range left {
 		name := cmp.Or(moved[path], path)
 		isFound = isFound || changed[name] != "" && !isOld(name)
 	}
-	isMerged := o.hasAll(b.Branch, b.Time)
+	isMerged := o.hasAll(open.Branch, open.Time)
 	isHere = isFound || isMerged && (hasActed || !isKnown)
-	isAll = isMerged && (isFound || !isKnown) && o.hasAll("refs/stash", b.Time) && !o.isOnBranch(left, changed, b.Time)
+	isAll = isMerged && (isFound || !isKnown) &&
+		o.hasAll("refs/stash", open.Time) && !o.isOnBranch(left, changed, open.Time)
 	return isHere, isAll
 }
 
@@ -174,16 +174,16 @@ func (p place) beginAtPrompt(s sessionFiles, transcript string) error {
 	}
 	if next.Tree == "" {
 		next.begin = p.ownBegin(state, transcript, now())
-		idle = now()
+		idle = now() // no prompt has opened a change since
 	}
 	next.Branch = p.branch()
 	return p.moveBegin(s, next.begin, func(r *treeRecord) { r.put(next, idle, nil) })
 }
 
-// ownBegin returns the begin that the session has here. If it has none, ownBegin makes one without a look,
-// from the commit that was checked out when the conversation began, or at the time first if it has not
-// begun. If HEAD's log does not reach back so far, the commit is the one that HEAD shares with the session's
-// newest begin in another working tree. If there is none of these, the begin has no commit.
+// ownBegin returns the begin that the session has here. If it has none, ownBegin makes one without a look: its
+// commit is the one that was checked out when the conversation began, by HEAD's log. A conversation that has
+// not begun begins at the time first. If the log does not reach back so far, the commit is the one that HEAD
+// shares with the session's newest begin in another working tree. Else the begin has no commit.
 func (p place) ownBegin(state sessionState, transcript string, first time.Time) begin {
 	if own, isKnown := state.Begins[p.key]; isKnown {
 		return own.begin
@@ -223,14 +223,14 @@ func (p place) takeChange(ctx context.Context, s sessionFiles, transcript string
 	c.isWhole = map[string]bool{}
 	r, err := p.record()
 	own := append(slices.Clone(state.MovedFrom), s.id)
-	for _, b := range r.Open {
-		isHere, isAll := o.holds(b, r.Approved.Tree)
-		c.isWhole[b.id()] = isAll
+	for _, open := range r.Open {
+		isHere, isAll := o.holds(open, r.Approved.Tree)
+		c.isWhole[open.id()] = isAll
 		if isHere {
-			begins = append(begins, b.begin)
+			begins = append(begins, open.begin)
 		}
-		if isHere && !slices.Contains(own, b.Session) && len(c.others) < 3 {
-			c.others = append(c.others, p.describe(b))
+		if isHere && !slices.Contains(own, open.Session) && len(c.others) < 3 {
+			c.others = append(c.others, p.describe(open))
 		}
 	}
 	if on.isByHand && r.Approved.Tree != "" && o.hasAll(r.Approved.Branch, r.Approved.Time) {
@@ -294,11 +294,11 @@ func (p place) settle(s sessionFiles, r review, transcript string) error {
 	return p.moveBegin(s, next.begin, put)
 }
 
-// approve records an approval that had a look. Two kinds of open changes begin with the look from now on,
-// since an agent may still be at work: those of which the look had everything, and those that the session
-// has opened after it. What another session's stop has left since keeps its mark. A change that was not all
-// here stays, as its last stop left it. If the approval ends the request, the session's begin also moves in
-// each other working tree that is still as it was there.
+// approve records an approval that had a look. An open change of which the look had everything begins anew
+// with the look, since its agent may still be at work. So does one that the session has opened after it. A
+// change that was not all here stays, as its last stop left it. What another session's stop has left since
+// keeps its mark. If the approval ends the request, the session's begin also moves in each other working tree
+// that is still as it was there.
 func (p place) approve(s sessionFiles, r review) error {
 	seen := r.Seen.begin
 	if seen.Tree == "" {
@@ -306,25 +306,25 @@ func (p place) approve(s sessionFiles, r review) error {
 	}
 	err := p.moveBegin(s, seen, func(t *treeRecord) {
 		t.Approved = approval{seen, r.from}
-		for _, o := range t.Open {
-			if isAll, isKnown := r.isWhole[o.id()]; isKnown && !isAll {
+		for _, open := range t.Open {
+			if isAll, isKnown := r.isWhole[open.id()]; isKnown && !isAll {
 				continue
 			}
-			isOwn := o.Session == s.id
-			isLater := o.Put.After(seen.Time)
-			was := *o
+			isOwn := open.Session == s.id
+			isLater := open.Put.After(seen.Time)
+			was := *open
 			if isLater {
 				was.Seen = begin{}
 			}
 			if r.isWhole[was.id()] || isOwn && isLater {
-				o.begin = seen
+				open.begin = seen
 			}
-			if o.begin != seen || o.Seen.Time.After(seen.Time) { // a stop has left more than the look has
+			if open.begin != seen || open.Seen.Time.After(seen.Time) { // a stop has left more than the look has
 				continue
 			}
-			o.Seen = begin{}
+			open.Seen = begin{}
 			if isOwn || !isLater {
-				o.Mark = ""
+				open.Mark = ""
 			}
 		}
 	})

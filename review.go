@@ -211,18 +211,18 @@ func (s *supervision) noteStep(r review, did step) {
 }
 
 // takeWords turns an answer without a verdict into a refusal, and the words of the answer into its feedback.
-// If the words say nothing, or hold an approval, which an agent takes as an order, the default feedback
-// replaces them. For a question takeWords returns an error instead: there was no review. It does the same
-// for a stop after too many such answers in a row.
+// If the words say nothing, or hold an approval, which an agent takes as an order, the default feedback goes
+// out instead. For a question takeWords returns an error: there was no review. So it does for a stop after too
+// many such answers in a row.
 func (s *supervision) takeWords(r *review) error {
 	on := r.occasion()
 	said := r.Feedback
 	before := s.past.last.withoutVerdict
 	isBounded := s.dirs.inSession() && !on.isByHand // by hand somebody reads each
 	withheld := saysNothing(said) || !on.isByHand && holdsApproval(said)
-	most := 2 // so many in a row send the agent back
+	most := 2 // so many answers without a verdict in a row send the agent back
 	if withheld {
-		most = 1 // it would not get the words of another
+		most = 1 // without their words a second refusal would tell it nothing new
 	}
 	switch {
 	case on.isQuestion && saysNothing(said):

@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -19,6 +20,9 @@ import (
 	"strings"
 	"time"
 )
+
+// givenSuffix ends the name of the file with the settings that a reviewer is given.
+const givenSuffix = "-settings"
 
 type reviewerCall struct {
 	claude     string // the path of its program
@@ -46,7 +50,7 @@ func (s *supervision) call(ctx context.Context, r review, of judgedWork) (
 	if err != nil {
 		return nil, who, err
 	}
-	c.givenFile = s.session.runningFile(r.ID) + "-settings"
+	c.givenFile = s.session.runningFile(r.ID) + givenSuffix
 	offer, err := s.offerCopies(ctx, c, r.ID)
 	if err != nil {
 		return nil, who, err
@@ -126,8 +130,11 @@ func givenSettings(value string, hasOwnProvider bool) (given map[string]any, err
 	if !isInline(value) {
 		text, err = readUserFile(value)
 	}
-	if err == nil {
-		err = json.Unmarshal(text, &given)
+	switch {
+	case err == nil && text == nil:
+		err = fmt.Errorf("%s: %w", value, fs.ErrNotExist)
+	case err == nil && !isBlank(text): // claude takes a blank file, and a byte order mark (2.1.280, 2.1.332)
+		err = json.Unmarshal(unmarked(text), &given)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", argumentSource, err)

@@ -40,7 +40,8 @@ func reviewersClaude(env environ) (string, error) {
 func reviewersEnv(d dirs, c *configuration, isLaunched bool) ([]string, error) {
 	env := []string(d.env)
 	own, _ := c.reviewersProvider(d.env.get(providerVariable))
-	// Without a launch they are another session's. With another provider a login may pay for the reviewer.
+	// Without a launch the cache variables are another session's. With another provider a login may pay for
+	// the reviewer.
 	if !isLaunched || own != nil {
 		env = withoutCacheVariables(env)
 	}

@@ -25,10 +25,10 @@ import (
 type sessionState struct {
 	SessionID  string    `json:"session_id"`
 	Count      int       `json:"count"`                 // reviews since the last prompt, or end of a stop
-	PutOffFor  []string  `json:"put_off_for,omitempty"` // the subagents that worked at the last stop
+	PutOffFor  []string  `json:"put_off_for,omitempty"` // for them the last stop was put off
 	Enabled    mode      `json:"enabled,omitempty"`     // by its last switch or launch, "" before one
 	SwitchedAt time.Time `json:"switched_at,omitzero"`  // the time of that
-	Started    mode      `json:"started,omitempty"`     // by its launch, else as moved: for /clear
+	Started    mode      `json:"started,omitempty"`     // by its launch, else as moved: /clear goes back to it
 	Provider   string    `json:"provider,omitempty"`    // of the client that ran its last hook, or noProvider
 	CreatedAt  time.Time `json:"created_at"`
 	UpdatedAt  time.Time `json:"updated_at"` // by a hook: a session without that is in no view
@@ -62,9 +62,9 @@ func (o *openChange) id() string {
 
 var errCorrupt = errors.New("the file is corrupt")
 
-// readState returns the state of the session, a fresh one if there is none or it can't be read. In the
-// latter case that has the timeline's last switch. The error is errCorrupt for a file that makes no sense:
-// without a switch that session is on.
+// readState returns the state of the session, a fresh one if there is none. If the file can't be read, the
+// fresh state has the timeline's last switch. If the file makes no sense, the error is errCorrupt, and without
+// such a switch the session is on.
 func (s sessionFiles) readState() (sessionState, error) {
 	fresh := sessionState{SessionID: s.id, CreatedAt: now()}
 	text, err := os.ReadFile(s.stateFile())
@@ -244,9 +244,9 @@ func (s sessionFiles) goOnAs(before sessionFiles, isForked bool) error {
 	}))
 }
 
-// beginIn gives the session, which /clear has begun in the background job with that directory, the mode that
-// the job's first session was started with: the directory is named by the beginning of its id (2.1.280,
-// 2.1.332). If that one began in the background, this one is nobody's, like one that ccc did not start.
+// beginIn is for a session that /clear has begun in the background job with that directory: it gets the mode
+// that the job's first session was started with. The directory's name is the beginning of that session's id
+// (2.1.280, 2.1.332). If that session began in the background, both are nobody's.
 func (s sessionFiles) beginIn(job string) error {
 	ids, _ := s.dir.sessions()
 	isFirst := func(id string) bool { return strings.HasPrefix(id, filepath.Base(job)) }
@@ -278,8 +278,8 @@ func (s sessionFiles) readPast(state sessionState) (*history, error) {
 	return past, err
 }
 
-// movedFrom returns the session that Claude Code moved or forked to the background, where it became the one
-// with that id and transcript. isKnown is false if ccc knows no such session. The old transcript ends with
+// movedFrom returns the session that this one, with that id and transcript, was before Claude Code moved or
+// forked it to the background. isKnown is false if ccc knows no such session. The old transcript ends with
 // the id of the new session, and a fork's job names its parent (2.1.280, 2.1.332). The new transcript does
 // not exist before the first stop, and the old one not before the first prompt.
 func (d dirs) movedFrom(session, transcript string) (before sessionFiles, isForked, isKnown bool) {

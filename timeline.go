@@ -254,8 +254,8 @@ type history struct {
 // A standing sums up the reviews of a session. A review that there is not is an empty one.
 type standing struct {
 	stop review // the last of a stop
-	// The last that sent the agent back, unless work was approved after it. A prompt takes it back, but not an
-	// observed one: the agent has not seen that.
+	// The last that sent the agent back. An approval clears it, and so does a prompt, unless it was observed:
+	// then the agent has never seen it.
 	refusal review
 
 	// Since the user's last prompt; result also since supervision was switched off:
