@@ -28,7 +28,7 @@ const largeFile, untrackedFiles, untrackedBytes = 10 << 20, 10_000, 100 << 20
 type treeReader struct {
 	gitRunner
 	seen      look     // what it has seen
-	add       []string // what git add is called with
+	add       []string // what a git that may run filters is called with
 	untracked []string
 	isPartial bool               // git could not read a file
 	leftOut   map[words][]string // by what is said of them
@@ -120,7 +120,7 @@ func (o *treeReader) stage() error {
 // nameUnread notes in which submodules there are changes, and which files git could not read.
 func (o *treeReader) nameUnread() error {
 	still := []string{"diff-files", "--raw", "--ignore-submodules=none"}
-	lines, err := o.lines(append(still, o.scope...)...)
+	lines, err := o.lines(slices.Concat(o.add, still, o.scope)...)
 	for _, line := range lines {
 		fields, name, _ := strings.Cut(line, "\t")
 		if strings.HasPrefix(fields, ":160000") {
