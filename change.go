@@ -27,8 +27,7 @@ const largeFile, untrackedFiles, untrackedBytes = 10 << 20, 10_000, 100 << 20
 // own, and writes to the objects that ccc keeps of the working tree.
 type treeReader struct {
 	gitRunner
-	seen      look     // what it has seen
-	add       []string // what a git that may run filters is called with
+	seen      look // what it has seen
 	untracked []string
 	isPartial bool               // git could not read a file
 	leftOut   map[words][]string // by what is said of them
@@ -55,7 +54,7 @@ func (p place) look() *treeReader {
 	index := filepath.Join(dir, "index")
 	o.env = append(o.env, "GIT_INDEX_FILE="+index, "GIT_OBJECT_DIRECTORY="+p.objects(),
 		alternatesVariable+"="+alternate(filepath.Join(p.Repository, "objects")))
-	o.add = []string{"-c", "lfs.storage=" + dir} // else git-lfs keeps each look's files in the repository
+	o.flags = []string{"-c", "lfs.storage=" + dir} // else git-lfs keeps each look's files in the repository
 	if err == nil {
 		err = copyIndex(filepath.Join(p.gitDir(), "index"), index)
 	}
@@ -78,7 +77,7 @@ func (p place) look() *treeReader {
 // that what git does not track is listed once.
 func (o *treeReader) stage() error {
 	add := []string{"add", "-u", "--sparse", "--ignore-errors"}
-	err := o.run("", io.Discard, slices.Concat(o.add, add, o.scope)...)
+	err := o.run("", io.Discard, append(add, o.scope...)...)
 	o.isPartial = exitCode(err) == 1 // if it can't be run, neither can the next
 	if err != nil && !o.isPartial {
 		return err
@@ -112,7 +111,7 @@ func (o *treeReader) stage() error {
 	}
 	if len(o.untracked) > 0 {
 		add := []string{"update-index", "--add", "--remove", "--replace", "--stdin"}
-		err = o.run(strings.Join(o.untracked, "\n")+"\n", io.Discard, slices.Concat(o.add, add)...)
+		err = o.run(strings.Join(o.untracked, "\n")+"\n", io.Discard, add...)
 	}
 	return err
 }
@@ -120,7 +119,7 @@ func (o *treeReader) stage() error {
 // nameUnread notes in which submodules there are changes, and which files git could not read.
 func (o *treeReader) nameUnread() error {
 	still := []string{"diff-files", "--raw", "--ignore-submodules=none"}
-	lines, err := o.lines(slices.Concat(o.add, still, o.scope)...)
+	lines, err := o.lines(append(still, o.scope...)...)
 	for _, line := range lines {
 		fields, name, _ := strings.Cut(line, "\t")
 		if strings.HasPrefix(fields, ":160000") {

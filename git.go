@@ -83,6 +83,7 @@ type gitRunner struct {
 	ctx      context.Context
 	worktree worktree
 	env      []string
+	flags    []string // for each git, after gitFlags
 	scope    []string // the pathspec that leaves out ccc's state directory, if that is in the tree
 }
 
@@ -145,7 +146,7 @@ func (g gitRunner) lines(args ...string) ([]string, error) {
 // run runs git in the working tree with that on stdin. The error has git's complaint, on one line, and how
 // git ended, or why git could not be run to its end.
 func (g gitRunner) run(stdin string, out io.Writer, args ...string) error {
-	cmd := exec.CommandContext(g.ctx, "git", slices.Concat(gitFlags, args)...)
+	cmd := exec.CommandContext(g.ctx, "git", slices.Concat(gitFlags, g.flags, args)...)
 	cmd.Dir = g.worktree.Top
 	cmd.Env = g.env
 	var complaints bytes.Buffer
