@@ -228,7 +228,7 @@ func inProject(command func(*invocation, dirs) error) func(*invocation) error {
 	}
 }
 
-// orCode is run with this exit code for each error that has none of its own: 1 says what a review has found.
+// orCode is run, but an error without a code of its own gets this one: 1 would be taken for a verdict.
 func orCode(code int, run func(*invocation) error) func(*invocation) error {
 	return func(c *invocation) error {
 		err := run(c)

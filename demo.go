@@ -30,7 +30,7 @@ func demo(c *invocation) (err error) {
 	if d.self == "" {
 		return err
 	}
-	if err == nil { // without HOME the demo runs, too, in the locale's language: it makes one
+	if err == nil { // without HOME, of which it makes its own, the demo speaks the locale's language
 		config, _ = loadConfig(d)
 		fmt.Fprint(os.Stderr, config.englishOffer(d))
 	}

@@ -115,8 +115,8 @@ func (e *hookEvent) occasion() *occasion {
 // transcriptPatience bounds the wait for the transcript's last entries, which come after the hook's start.
 const transcriptPatience = 2 * time.Second
 
-// queuePatience is how long the last prompt may take to leave the queue, if the agent has just answered it.
-// On 2.1.280 both entries were late now and then, if the turn before had ended in the same words.
+// queuePatience bounds the wait for the last prompt if it is still queued: the agent may just have answered
+// it. On 2.1.280 both entries were late now and then, if the turn before had ended in the same words.
 const queuePatience = 400 * time.Millisecond
 
 // conversation reads the transcript after the agent's last words are in it. If prompt, the user's last, is

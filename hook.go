@@ -84,7 +84,7 @@ func (h *hook) stop(on *occasion) any {
 var probePatience = 2 * time.Second
 
 // introduce tells the user, before the first prompt, that the session is supervised. Claude Code shows this
-// at once, and the model does not get it (2.1.280, 2.1.332). After a compaction the old session goes on.
+// at once, and the model does not get it (2.1.280, 2.1.332). A start after a compaction begins none.
 func (h *hook) introduce() any {
 	if mark := h.dirs.env.get(triedVariable); mark != "" && h.launched() {
 		h.warn("noting that the hooks run", os.WriteFile(mark, nil, 0o600))
@@ -129,8 +129,8 @@ func (h *hook) introduce() any {
 
 // recordPrompt records a prompt of the user's. A /loop may submit it for them, and an image has no words.
 // The prompt resets the count of reviews, and if no change is open, one begins. If ccc was killed in a
-// review, recordPrompt records the end of that review. It answers the prompt if the user does not know yet
-// that nobody has judged the last stop: the review of that stop was cancelled, or it waited for subagents.
+// review, recordPrompt records the end of that review. It answers the prompt if nobody has judged the last
+// stop and the user was not told: the review of that stop was cancelled, or it waited for subagents.
 func (h *hook) recordPrompt(text string) any {
 	if text != "" && !isUsersOwn(text) {
 		if h.state.PutOffFor != nil {

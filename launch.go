@@ -214,7 +214,7 @@ func (l *launch) refuse() (err error) {
 		refuse("--setting-sources "+names+", without user", hookless, "")
 	}
 	for _, in := range l.sources.project {
-		if in.at(disableKey).raw == "true" { // whatever another says: the client may drop that one
+		if in.at(disableKey).raw == "true" { // even if another source says false: the client may drop that one
 			refuseSetting(in, disableKey, hookless)
 		}
 	}

@@ -240,6 +240,6 @@ const (
 	userPromptKeep      = 8000  // of a request of the user's
 	userPromptsKeep     = 64000 // of all requests together, unless each has only userPromptKeepLeast
 	userPromptKeepLeast = 400   // of a request, however many there are
-	letGoWhole          = 10    // of the requests that were let go so many are not cut to that, the newest
+	letGoWhole          = 10    // if more requests were let go, the older ones are cut to that
 	lastMessageKeep     = 2000  // of the agent's last message, which is whole in the conversation
 )

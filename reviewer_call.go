@@ -92,7 +92,7 @@ func (s *supervision) chooseReviewer(on *occasion, of judgedWork) (
 	if who.Provider == noProvider {
 		who.Provider = ""
 	}
-	env, err := reviewersEnv(s.dirs, s.config, s.launched())
+	env, err := callEnv(s.dirs, s.config, s.launched())
 	if err != nil {
 		return nil, who, err
 	}
@@ -212,7 +212,8 @@ func (s *supervision) bashRule() string {
 	return say(keptFromRunning, rule, file)
 }
 
-// flags returns the reviewer's flags, each with its values: with the agent's prompt cache always the same.
+// flags returns the reviewer's flags, each with its values. If the agent's prompt cache is shared, none of
+// them depends on the review: another value would miss the cache.
 func (c *reviewerCall) flags() (flags [][]string) {
 	allowed := c.config.AllowedTools
 	isMCP := func(tool string) bool { return strings.HasPrefix(tool, "mcp__") }
@@ -269,7 +270,7 @@ var askedTools = []string{"CronCreate", "CronDelete", "EnterWorktree", "ExitWork
 
 // reviewerSettings returns the settings of the reviewer's claude. No hook runs in it, ours included. None of
 // its tools edits a file, whatever mode and rules there are: Edit, Write and NotebookEdit all heed Edit
-// rules. Two slashes begin an absolute path. It is //**/* since //** makes each sandboxed command fail
+// rules. Two slashes begin an absolute path. The pattern is //**/*: with //** each sandboxed command fails
 // (2.1.329, 2.1.332). A rule by path leaves the list of tools as it is.
 //
 // The user may have switched on Claude Code's own sandbox. No copy can be made inside it, so command, unless

@@ -35,9 +35,10 @@ func reviewersClaude(env environ) (string, error) {
 	return path, nil
 }
 
-// reviewersEnv returns the environment of the reviewer of a session. The error says what overrides the
-// reviewer's own provider: the settings files may have changed since the launch, which checks them too.
-func reviewersEnv(d dirs, c *configuration, isLaunched bool) ([]string, error) {
+// callEnv returns the environment of the reviewer of a session: with the provider that ccc.json names for it,
+// else with the session's. The error says what overrides that provider: the settings files may have changed
+// since the launch, which checks them too.
+func callEnv(d dirs, c *configuration, isLaunched bool) ([]string, error) {
 	env := []string(d.env)
 	own, _ := c.reviewersProvider(d.env.get(providerVariable))
 	// Without a launch the cache variables are another session's. With another provider a login may pay for

@@ -271,8 +271,8 @@ func (f writtenFile) takeBack() error {
 
 // writeFiles writes what a launch adds: first the kept files, then the list, which notes them and the
 // added muting keys, then settings.json. So uninstall knows each key. written is what has been written, even
-// if there is an error. If a kept file can't be written, that is no error. unwritten names the file only
-// once: from then on the list has it.
+// if there is an error. If a kept file can't be written, that is no error: unwritten has it at the first
+// such launch only, since from then on the list has the file.
 func writeFiles(d dirs, c *configuration, kept []keptFile, in *installation) (
 	written []writtenFile, unwritten []error, err error,
 ) {

@@ -144,7 +144,7 @@ func environmentWith(t *testing.T, session []string, p *provider) ([]string, err
 	config.Supervisor.Provider = p.name
 	config.Providers[p.name] = p
 	dirs := dirs{env: session, claude: t.TempDir()}
-	return reviewersEnv(dirs, config, true)
+	return callEnv(dirs, config, true)
 }
 
 // Nor does a launch in a session of another provider take a value of that one's for its own.
@@ -174,7 +174,7 @@ func TestProviderRefusedKey(t *testing.T) {
 		check(t, os.WriteFile(filepath.Join(d.claude, ".claude.json"), []byte(test.account), 0o600))
 		d.env = environ{keyVariable + "=" + key, entrypointVariable + "=" + test.entrypoint,
 			providerVariable + "=" + test.provider, claudeDirVariable + "=" + d.claude}
-		env, err := reviewersEnv(d, defaultConfig(), true)
+		env, err := callEnv(d, defaultConfig(), true)
 		check(t, err)
 		expectIs(t, test, lookupEnv(env, keyVariable) != "", test.isPassed)
 	}

@@ -295,8 +295,8 @@ func (s sessionFiles) hold(review string) (release func(), err error) {
 	return release, errors.Join(err, syscall.Flock(int(file.Fd()), syscall.LOCK_EX))
 }
 
-// isHeld reports whether a review without an end runs: then it holds the lock of its file. If locks can't
-// tell, the time over decides: in a copy the file is another, and a network drive may have no locks.
+// isHeld reports whether a review without an end runs: then it holds the lock of its file. If locks
+// can't tell, it runs until over: in a copy the file is another one, and a network drive may have no locks.
 func (s sessionFiles) isHeld(review string, over time.Time) bool {
 	file, err := os.Open(s.runningFile(review))
 	if errors.Is(err, fs.ErrNotExist) {

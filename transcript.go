@@ -3,10 +3,9 @@ package main
 // What ccc reads of a transcript: the user's words, in the order in which Claude Code wrote them (from
 // 2.1.280 on its entries say whose words they hold), and a few facts of the agent.
 //
-// The user has taken back a prompt, with all that came after it, if a later entry of the user's, or the
-// boundary of a compaction, follows the same entry as the prompt. This happens if the user presses Esc
-// before an answer, calls /rewind, or has the conversation summarized from there on. What waits in Claude
-// Code's queue is no entry yet.
+// A prompt was taken back, with all that came after it, if a later entry of the user's, or a compaction's
+// boundary, has the same parent. This happens if the user presses Esc before an answer, calls /rewind, or has
+// the conversation summarized from there on. What waits in Claude Code's queue is no entry yet.
 
 import (
 	"bytes"
@@ -82,8 +81,8 @@ func (c *conversation) newest() (newest userRequest) {
 
 // noteReviews notes in the requests what their reviews came to. An end is an approval of a stop, or by hand,
 // with nothing left to wake the agent. It ends the requests that are older than its review. Any other
-// approval only sets a request aside, and a later refusal reopens it. noteReviews drops the requests that
-// were already ended before the last end.
+// approval only sets a request aside, and a later refusal reopens it. noteReviews drops the requests that an
+// earlier end than the last has ended.
 func (c *conversation) noteReviews(past *history) {
 	first := 0 // the first request that the last end has ended
 	ended := 0 // the first that is open

@@ -20,7 +20,7 @@ const (
 	answerChanged verdict = "changed"
 )
 
-// ignoreFile is named in why there is no look, if it is the way out.
+// ignoreFile is named by an error of a look that can be mended there.
 const ignoreFile = ".gitignore"
 
 func showVerdict(c *invocation, d dirs) error {
