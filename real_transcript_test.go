@@ -225,7 +225,6 @@ func TestRealClientCorrections(t *testing.T) {
 	beside(t)
 	forClients(t, script{}, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
 		late := make(chan bool)
-		t.Cleanup(func() { close(late) })
 		api := box.answering(func(r apiRequest) apiReply {
 			words := r.last("user")
 			switch words = words[strings.LastIndex(words, "\n")+1:]; {
@@ -236,6 +235,7 @@ func TestRealClientCorrections(t *testing.T) {
 			}
 			return usualReply(r)
 		})
+		t.Cleanup(func() { close(late) }) // before the server ends, which waits for its answers
 		box.write("../work/work.sh", 0o700,
 			"#!/bin/sh\necho begun >>begun\nuntil [ -e go ]; do sleep 0.1; done; rm go; echo worked\n")
 		tty := box.start("--permission-mode", "default", "--allowedTools", "Bash(./work.sh:*)")
