@@ -185,18 +185,9 @@ func TestRealClientBackground(t *testing.T) {
 	})
 }
 
-// movesToBackground presses the left arrow at the empty prompt, and goes back to the session, whose screen
-// has that text, and which runs below the service then.
-func (tty *terminal) movesToBackground(text string) {
-	tty.box.t.Helper()
-	// It is not always there (2.1.332).
-	tty.shows(20*time.Second, func(screen string) bool { return strings.Contains(screen, text) })
-	tty.keys("Left")
-	tty.returns()
-}
-
-// returns goes back from the list of sessions to the one that was moved, as soon as it is there.
-func (tty *terminal) returns() {
+// returns goes back from the list of sessions to the one that was moved, as soon as it is there, and reports
+// whether its screen comes.
+func (tty *terminal) returns() bool {
 	tty.box.t.Helper()
 	tty.waitFor("moved to the background")
 	// An idle session may have stopped there already (2.1.280): Esc starts it again.
@@ -204,10 +195,46 @@ func (tty *terminal) returns() {
 		return strings.Contains(tty.box.run(patience, "", "claude", "agents", "--json").stdout, "pid")
 	})
 	tty.keys("Escape")
-	tty.waitUntil("the session", func(screen string) bool {
+	return tty.shows(patience/2, func(screen string) bool {
 		isMoved := strings.Contains(screen, "moved to the background")
 		return strings.Contains(screen, "bypass permissions on") && !isMoved
 	})
+}
+
+// movesToBackground has a session moved to the background, where it is idle, at work or before its first
+// prompt, and goes back to it.
+func (box *sandbox) movesToBackground(when string) (tty *terminal, isBack bool) {
+	box.t.Helper()
+	tty = box.start(bypass)
+	if when != "at once" {
+		tty.prompt("one")
+		box.awaitVerdicts(1)
+	}
+	if when == "at work" {
+		tty.prompt("work")
+		tty.waitFor("until")
+		tty.keys("Left")
+		tty.waitFor("after the current tool")
+		box.write("../work/worked", 0o600, "")
+		// If the tool ends early, the turn does not go on: the session then needs input (2.1.332).
+		return tty, tty.returns()
+	}
+	// It is not always there (2.1.332).
+	tty.shows(20*time.Second, func(screen string) bool { return strings.Contains(screen, "for agents") })
+	tty.keys("Left")
+	return tty, tty.returns()
+}
+
+// forgetsMoved ends the service and a terminal, and removes what they and ccc know of sessions.
+func (box *sandbox) forgetsMoved(tty *terminal) {
+	box.t.Helper()
+	tty.close()
+	box.run(patience, "", "claude", "daemon", "stop", "--any")
+	left, _ := filepath.Glob(filepath.Join(box.home, ".claude/ccc/supervisor-*"))
+	left = append(left, filepath.Join(box.home, ".claude/jobs"), filepath.Join(box.work, "worked"))
+	for _, path := range left {
+		check(box.t, os.RemoveAll(path))
+	}
 }
 
 // A supervised session goes on as such below Claude Code's background service, under another id, after the
@@ -228,29 +255,23 @@ func TestRealClientMoved(t *testing.T) {
 					return usualReply(r)
 				})
 				box.endsService()
-				tty := box.start(bypass)
-				if when == "at once" {
-					tty.movesToBackground("for agents")
+				tty, isBack := box.movesToBackground(when)
+				if !isBack && olderThan(client.version, "2.1.330") {
+					// The service of 2.1.280 may lose a session on a busy machine: the screen stays empty.
+					box.forgetsMoved(tty)
+					tty, isBack = box.movesToBackground(when)
+				}
+				expectIs(t, "the moved session is on the screen", isBack, true)
+				switch when {
+				case "at once":
 					tty.prompt("one")
 					box.expectSupervised(0, "one: allow")
-					return
-				}
-				tty.prompt("one")
-				box.awaitVerdicts(1)
-				if when == "at work" {
-					tty.prompt("work")
-					tty.waitFor("until")
-					tty.keys("Left")
-					tty.waitFor("after the current tool")
-					box.write("../work/worked", 0o600, "")
-					// If the tool ends early, the turn does not go on: the session then needs input (2.1.332).
-					tty.returns()
+				case "at work":
 					tty.prompt("and then")
 					tty.waitUntil("its review", func(string) bool {
 						return strings.HasPrefix(box.supervised()[0], "and then: allow")
 					})
-				} else {
-					tty.movesToBackground("for agents")
+				default:
 					tty.prompt("two refused")
 					tty.waitFor("not yet")
 					box.expectSupervised(0, "one: allow", "two refused: block allow")
