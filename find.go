@@ -97,7 +97,8 @@ type storedSession struct {
 	written  time.Time // the transcript's
 }
 
-// storedSessions returns the sessions in Claude Code's directory dir, newest first. A subagent's file is none.
+// storedSessions returns the sessions in Claude Code's directory dir, newest first. A subagent's file is not
+// one.
 func storedSessions(dir string) (sessions []storedSession) {
 	// For filepath.Glob a bracket in dir is a pattern, too.
 	names, _ := fs.Glob(os.DirFS(dir), "projects/*/*.jsonl")

@@ -230,10 +230,11 @@ func (g gitRunner) hasAll(ref string, since time.Time) bool {
 // renamed returns the new names of the paths that git takes for renamed from one tree to the other.
 func (g gitRunner) renamed(from, to string) map[string]string {
 	names := map[string]string{}
-	lines := []string{}
-	if from != "" {
-		lines, _ = g.lines("diff", "--no-ext-diff", "-M", "--diff-filter=R", "--raw", from, to)
+	if from == "" {
+		return names
 	}
+	renames := []string{"-M", "--diff-filter=R", "--raw", from, to}
+	lines, _ := g.lines(slices.Concat(diffFlags, renames, g.scope)...)
 	for _, line := range lines {
 		fields := strings.Split(line, "\t") // what has changed, the old name and the new one
 		if len(fields) == 3 {
@@ -249,8 +250,8 @@ func (g gitRunner) isOnBranch(contents, changedHere map[string]string, since tim
 	if len(contents) == 0 || since.IsZero() {
 		return false
 	}
-	got, _ := g.lines("log", maxAge(since), "--all", "--not", "HEAD", "-m", "--raw", "--no-abbrev", "--no-renames",
-		"--format=", "--no-show-signature")
+	got, _ := g.lines("log", maxAge(since), "--all", "--not", "HEAD", "-m", "--raw", "--no-abbrev",
+		"--no-renames", "--format=", "--no-show-signature")
 	return slices.ContainsFunc(got, func(line string) bool {
 		what, path, _ := strings.Cut(line, "\t")
 		fields := strings.Fields(what) // two modes, two ids and a letter; less if git was cut off

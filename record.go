@@ -111,10 +111,10 @@ func (o *openChange) isOfPrompt() bool { return o.Seen.Tree == "" && o.Mark == "
 
 // holds reports whether something of an open change is in the tree that o has seen, and whether all of it is.
 //
-// What its last stop left is recognized by content. A path of that is here if it is as the stop left it, under
-// whatever name. It is also here if it, or what git takes for it under a new name, differs from the begin,
-// from all commits before the begin, and from the tree that was approved last. What the agent did after that
-// stop, or without any stop, is recognized by the branch alone: it is here if HEAD has all of the branch.
+// What its last stop left is recognized by content. A path of that is here if it is as the stop left it,
+// under whatever name. It is also here if it, or what git takes for it under a new name, differs from the
+// begin, from all commits before the begin, and from the tree that was approved last. What the agent did
+// after that stop, or without any stop, is recognized by the branch alone: it is here if HEAD has all of it.
 //
 // All of it is here if each path is as the stop left it. All of it is also here if some of it is, or no stop
 // has left anything, and HEAD has all of the branch, no other branch has got the rest, and nothing was
@@ -139,7 +139,8 @@ func (o *treeReader) holds(open *openChange, approved string) (isHere, isAll boo
 	if isFound && len(left) == 0 {
 		return true, true
 	}
-	isOld := o.oldIn(begin{Time: open.Time}, approved) // also as in the begin's own commit, if its tree was dirty
+	// The begin's own commit counts as older, too: its tree may have been dirty.
+	isOld := o.oldIn(begin{Time: open.Time}, approved)
 	moved := o.renamed(open.Seen.Tree, o.seen.Tree)
 	for path := range left {
 		name := cmp.Or(moved[path], path)
@@ -180,10 +181,10 @@ func (p place) beginAtPrompt(s sessionFiles, transcript string) error {
 	return p.moveBegin(s, next.begin, func(r *treeRecord) { r.put(next, idle, nil) })
 }
 
-// ownBegin returns the begin that the session has here. If it has none, ownBegin makes one without a look: its
-// commit is the one that was checked out when the conversation began, by HEAD's log. A conversation that has
-// not begun begins at the time first. If the log does not reach back so far, the commit is the one that HEAD
-// shares with the session's newest begin in another working tree. Else the begin has no commit.
+// ownBegin returns the begin that the session has here. If it has none, ownBegin makes one without a look.
+// Its commit is the one that was checked out when the conversation began, by HEAD's log. A conversation that
+// has not begun begins at the time first. If the log does not reach back so far, the commit is the one that
+// HEAD shares with the session's newest begin in another working tree. Else the begin has no commit.
 func (p place) ownBegin(state sessionState, transcript string, first time.Time) begin {
 	if own, isKnown := state.Begins[p.key]; isKnown {
 		return own.begin

@@ -212,8 +212,8 @@ func (s *supervision) noteStep(r review, did step) {
 
 // takeWords turns an answer without a verdict into a refusal, and the words of the answer into its feedback.
 // If the words say nothing, or hold an approval, which an agent takes as an order, the default feedback goes
-// out instead. For a question takeWords returns an error: there was no review. So it does for a stop after too
-// many such answers in a row.
+// out instead. For a question takeWords returns an error: there was no review. It does the same for a stop
+// after too many such answers in a row.
 func (s *supervision) takeWords(r *review) error {
 	on := r.occasion()
 	said := r.Feedback

@@ -63,8 +63,8 @@ func (o *openChange) id() string {
 var errCorrupt = errors.New("the file is corrupt")
 
 // readState returns the state of the session, a fresh one if there is none. If the file can't be read, the
-// fresh state has the timeline's last switch. If the file makes no sense, the error is errCorrupt, and without
-// such a switch the session is on.
+// fresh state has the timeline's last switch. If the file makes no sense, the error is errCorrupt, and
+// without such a switch the session is on.
 func (s sessionFiles) readState() (sessionState, error) {
 	fresh := sessionState{SessionID: s.id, CreatedAt: now()}
 	text, err := os.ReadFile(s.stateFile())
