@@ -159,13 +159,14 @@ func (r review) answer(record treeRecord, o *treeReader) (
 	named := map[words][]string{} // by the text that names them
 	for _, path := range paths {
 		isUntracked := slices.Contains(o.untracked, path.name)
+		wasUntracked := path.letter == "D" && sinceHead[path.name] == "" // the review's commit did not have it
 		isOthers := isKnown && inChange[path.name] == ""
 		about := changedSince
 		switch {
 		case path.letter == "":
 			continue
 		case isUntracked && path.letter == "A",
-			isOthers && (isUntracked || path.letter == "D") && inHead[path.name] == "":
+			isOthers && (isUntracked || wasUntracked) && inHead[path.name] == "":
 			about = newUntracked // no push holds it
 		case isOthers && path.isOld && sinceHead[path.name] != "":
 			about = newFromMain
