@@ -87,15 +87,14 @@ func (p place) moveBegin(s sessionFiles, b begin, change func(*treeRecord)) erro
 
 // put opens a change in the place of some open changes of its session, and takes over their mark and seen.
 // These are those of the same branch that began no earlier, and those that a prompt has opened at idle or
-// later: the agent has done nothing since then. If isWhole says that not all of what a stop has left is here,
-// that change stays beside the new one.
+// later: the agent has done nothing since then. What a stop has left stays beside what another one has left,
+// unless isWhole says that all of it is here.
 func (r *treeRecord) put(next *openChange, idle time.Time, isWhole map[string]bool) {
 	next.Put = now()
 	r.Open = slices.DeleteFunc(r.Open, func(o *openChange) bool {
 		isLater := o.Branch == next.Branch && !o.Time.Before(next.Time)
 		isIdle := o.isOfPrompt() && !o.Time.Before(idle)
-		isAll, isKnown := isWhole[o.id()]
-		isElsewhere := o.Seen.Tree != "" && isKnown && !isAll
+		isElsewhere := o.Seen.Tree != "" && next.Seen.Tree != "" && !isWhole[o.id()]
 		if o.Session != next.Session || isElsewhere || !isLater && !isIdle {
 			return false
 		}
