@@ -364,7 +364,7 @@ func TestTryMends(t *testing.T) {
 		{syscall.EPERM, "/.dockerenv", "", "--security-opt seccomp=unconfined"},
 		{syscall.EPERM, "/run/.containerenv", "", "--security-opt systempaths=unconfined"},
 		{syscall.ENOSYS, "", "", "Linux 5.12"},
-		{errFewNamespaces, namespaces, "0\n", "sudo sysctl user.max_mnt_namespaces=10000"},
+		{errFewNamespaces, namespaces, "0\n", "sudo sysctl user.max_mnt_namespaces=10000\n"},
 		{errFewNamespaces, namespaces, "10\n", ""},
 		{callError("close_range", syscall.EINVAL), "", "", "Linux 5.12"},
 		{syscall.EACCES, appArmor, "1\n", "sudo apparmor_parser"},
@@ -377,7 +377,7 @@ func TestTryMends(t *testing.T) {
 			}
 			return []byte(test.text), nil
 		})
-		if !strings.Contains(got, test.wants) || test.wants == "" && got != "" {
+		if !strings.Contains(got+"\n", test.wants) || test.wants == "" && got != "" {
 			t.Errorf("%v, %s: %q, want %q", test.err, test.path, got, test.wants)
 		}
 	}
