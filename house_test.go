@@ -8,12 +8,10 @@ import (
 	"go/parser"
 	"go/token"
 	"go/types"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -110,72 +108,6 @@ func TestPanicsEnd(t *testing.T) {
 		})
 	}
 	expectIs(t, fmt.Sprint("the kinds of ", found), len(found), 4)
-}
-
-// A text that a test does not want, or a file that it reads, is known elsewhere: to the source, to what tests
-// write, or to another expectation. What nobody knows nobody writes, and such an expectation can't fail. Of a
-// text its words count.
-func TestExpectations(t *testing.T) {
-	t.Parallel()
-	type expectation struct{ at, text string }
-	var unwanted []expectation
-	known := new(strings.Builder)
-	paths, _ := filepath.Glob("*.go")
-	for _, path := range paths {
-		isUnwanted := map[ast.Expr]bool{}
-		inspect(t, path, func(n ast.Node) {
-			if call, ok := n.(*ast.CallExpr); ok {
-				first := len(call.Args)
-				if method, isMethod := call.Fun.(*ast.SelectorExpr); isMethod && method.Sel.Name == "read" {
-					first = 0
-				} else if types.ExprString(call.Fun) == "expectNotIn" {
-					first = 3
-				}
-				for _, argument := range call.Args[first:] {
-					isUnwanted[argument] = true
-				}
-			}
-			literal, ok := n.(*ast.BasicLit)
-			if !ok || literal.Kind != token.STRING {
-				return
-			}
-			text, _ := strconv.Unquote(literal.Value)
-			switch isReal := strings.HasPrefix(path, "real_"); { // a client has words of its own
-			case !isUnwanted[literal]:
-				fmt.Fprintln(known, text)
-			case !isReal:
-				unwanted = append(unwanted, expectation{path, text})
-			}
-		})
-	}
-	for _, dir := range []string{"demo", "recordings", "show", "transcripts", "claude"} {
-		check(t, filepath.WalkDir("testdata/"+dir, func(path string, entry fs.DirEntry, err error) error {
-			if err == nil && !entry.IsDir() {
-				fmt.Fprintln(known, readPage(t, path))
-			}
-			return err
-		}))
-	}
-	fmt.Fprintln(known, readPage(t, "supervisor_prompt_default.md"))
-	stories, _ := filepath.Glob("testdata/stories/*")
-	for _, path := range stories {
-		for line := range strings.SplitSeq(readPage(t, path), "\n") {
-			if found := wishPattern().FindStringSubmatch(line); found != nil && found[1] != "" {
-				unwanted = append(unwanted, expectation{path, found[3]})
-			} else {
-				fmt.Fprintln(known, line)
-			}
-		}
-	}
-	all := known.String()
-	for _, e := range unwanted {
-		for _, words := range regexp.MustCompile(`[\pL ]+`).FindAllString(e.text, -1) {
-			if !strings.Contains(all, strings.TrimSpace(words)) {
-				t.Errorf("%s: nothing knows %q of %q", e.at, words, e.text)
-			}
-		}
-	}
-	expectIs(t, fmt.Sprintf("%d expectations were found", len(unwanted)), len(unwanted) > 100, true)
 }
 
 // No line is wider than 110 characters.

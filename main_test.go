@@ -102,21 +102,14 @@ func TestMain(m *testing.M) {
 	reviewLookPatience, versionPatience = time.Minute, time.Minute
 	promptLookPatience = time.Minute
 	os.Setenv("GORACE", noRaceSleep)
-	if os.Getenv("HOME") == "" {
-		os.Setenv("HOME", "/nonexistent")
-	}
-	made := ""
 	onDisk := os.Getenv(tryTestVariable) == "all" || flag.Lookup("test.bench").Value.String() != "" ||
 		isReal // its sandbox has another /dev
-	if !onDisk && os.Getenv("TMPDIR") == "" && memoryServes() {
+	made := ""
+	if !onDisk && os.Getenv("TMPDIR") == "" {
+		made = scratchInMemory()
+	}
+	if made != "" {
 		os.Setenv("TMPDIR", memory)
-		var err error
-		if made, err = os.MkdirTemp(memory, "ccc-scratch"); err == nil { // no other run sweeps what is in it
-			err = os.Chmod(made, 0o777|fs.ModeSticky) // for the copies of another user
-		}
-		if err != nil {
-			panic(err)
-		}
 		scratchRoot = made
 		os.Setenv(testScratchVariable, made)
 	}
@@ -128,16 +121,20 @@ func TestMain(m *testing.M) {
 // memory is where tests write, if they can: thousands of small files, many of them synced.
 const memory = "/dev/shm"
 
-// memoryServes reports whether there is room for that, and whether programs run there.
-func memoryServes() bool {
+// scratchInMemory makes a directory there that no other run sweeps, for copies of whichever user; "" if there
+// is no room, or programs don't run there.
+func scratchInMemory() string {
 	const noExec = 8
 	var space syscall.Statfs_t
 	err := syscall.Statfs(memory, &space)
 	if err != nil || uint64(space.Bavail)*uint64(space.Bsize) < 1<<30 || space.Flags&noExec != 0 {
-		return false
+		return ""
 	}
-	dir, err := os.MkdirTemp(memory, "ccc")
-	return err == nil && os.Remove(dir) == nil
+	dir, err := os.MkdirTemp(memory, "ccc-scratch")
+	if err != nil || os.Chmod(dir, 0o777|fs.ModeSticky) != nil {
+		return ""
+	}
+	return dir
 }
 
 // Help and version are asked for as of every program, after --supervisor too. All of it fits a screen of 80
@@ -256,18 +253,22 @@ func TestHelpConfig(t *testing.T) {
 func TestReportedErrors(t *testing.T) {
 	plain := errors.New("broken")
 	hinted := failure{code: 3, err: plain, hint: "first:\nmake it"}
+	denied := &fs.PathError{Op: "open", Path: "/none/a", Err: fs.ErrPermission}
 	const toldHint = "     first:\n     make it\n"
 	for name, test := range map[string]struct {
 		err  error
 		code int
 		told string
 	}{
-		"none":          {nil, 0, ""},
+		"none":          {withFileHint(nil, ""), 0, ""},
 		"plain":         {plain, 1, "ccc: broken\n"},
 		"with a hint":   {hinted, 3, "ccc: broken\n" + toldHint},
 		"a hint alone":  {withHint(plain, editHint("/a b")), 1, "ccc: broken\n     ${EDITOR:-vi} '/a b'\n"},
 		"not printable": {errors.New("a\x1b[31mb"), 1, "ccc: a␛[31mb\n"},
 		"with a secret": {errors.New("no " + aSecret), 1, "ccc: no ***\n"},
+		"of a file":     {withFileHint(denied, "edit"), 1, "ccc: open /none/a: permission denied\n     ls -ld /\n"},
+		"of no file":    {withFileHint(plain, "edit"), 1, "ccc: broken\n     edit\n"},
+		"with its own":  {withFileHint(hinted, "edit"), 3, "ccc: broken\n" + toldHint},
 		"joined":        {errors.Join(plain, hinted), 3, "ccc: broken\nbroken\n" + toldHint},
 	} {
 		var told strings.Builder
@@ -275,23 +276,4 @@ func TestReportedErrors(t *testing.T) {
 		expectIs(t, name, told.String(), test.told)
 	}
 	expectIs(t, "what is wrapped", errors.Is(hinted, plain), true)
-
-	denied := &fs.PathError{Op: "open", Path: "/none/a", Err: fs.ErrPermission}
-	for name, test := range map[string]struct {
-		err  error
-		want string // the code and the hint
-	}{
-		"denied":      {denied, "1 ls -ld /"},
-		"with a hint": {failure{code: 3, err: denied, hint: "own"}, "3 own"},
-		"of another":  {plain, "1 edit"},
-	} {
-		otherwise := ""
-		if name == "of another" {
-			otherwise = "edit"
-		}
-		f := failureOf(withFileHint(test.err, otherwise))
-		expectIs(t, name, fmt.Sprint(f.code, " ", f.hint), test.want)
-		expectPrefix(t, name, f.err.Error(), fmt.Sprint(failureOf(test.err).err))
-	}
-	expectIs(t, "of none", withFileHint(nil, ""), nil)
 }
