@@ -136,7 +136,7 @@ func (o *treeReader) leaveOut(why words, path string) { o.leftOut[why] = append(
 type judgedChange struct {
 	seen    look               // the working tree now; Unseen is why the change is not known
 	from    begin              // where it begins
-	isWhole map[string]bool    // by the id of an open change: all of that is here
+	held    map[string]held    // how much is here of an open change, by its id
 	base    string             // the tree or commit that is compared with
 	isOlder bool               // no look shows what lay there: some of it may be older
 	byHand  bool               // the user has asked for the review

@@ -88,13 +88,13 @@ func (p place) moveBegin(s sessionFiles, b begin, change func(*treeRecord)) erro
 // put opens a change in the place of some open changes of its session, and takes over their mark and seen.
 // These are those of the same branch that began no earlier, and those that a prompt has opened at idle or
 // later: the agent has done nothing since then. What a stop has left stays beside what another one has left,
-// unless isWhole says that all of it is here.
-func (r *treeRecord) put(next *openChange, idle time.Time, isWhole map[string]bool) {
+// unless all of it is here.
+func (r *treeRecord) put(next *openChange, idle time.Time, held map[string]held) {
 	next.Put = now()
 	r.Open = slices.DeleteFunc(r.Open, func(o *openChange) bool {
 		isLater := o.Branch == next.Branch && !o.Time.Before(next.Time)
 		isIdle := o.isOfPrompt() && !o.Time.Before(idle)
-		isElsewhere := o.Seen.Tree != "" && next.Seen.Tree != "" && !isWhole[o.id()]
+		isElsewhere := o.Seen.Tree != "" && cmp.Or(next.Seen.Tree, o.Shown) != "" && !held[o.id()].isAll
 		if o.Session != next.Session || isElsewhere || !isLater && !isIdle {
 			return false
 		}
@@ -108,7 +108,7 @@ func (r *treeRecord) put(next *openChange, idle time.Time, isWhole map[string]bo
 // isOfPrompt reports whether no stop has come since the prompt with which the change was opened.
 func (o *openChange) isOfPrompt() bool { return o.Seen.Tree == "" && o.Mark == "" }
 
-// holds reports whether something of an open change is in the tree that o has seen, and whether all of it is.
+// holds tells how much of an open change is in the tree that o has seen.
 //
 // What its last stop left is recognized by content. A path of that is here if it is as the stop left it,
 // under whatever name. It is also here if it, or what git takes for it under a new name, differs from the
@@ -117,18 +117,24 @@ func (o *openChange) isOfPrompt() bool { return o.Seen.Tree == "" && o.Mark == "
 //
 // All of it is here if each path is as the stop left it. All of it is also here if some of it is, or no stop
 // has left anything, and HEAD has all of the branch, no other branch has got the rest, and nothing was
-// stashed. A prompt after which the agent has done nothing changes nothing.
-func (o *treeReader) holds(open *openChange, approved string) (isHere, isAll bool) {
-	hasActed := hasActedSince(open.Transcript, cmp.Or(open.Seen, open.begin).Time)
+// stashed. A prompt after which the agent has done nothing changes nothing. If an approval was shown some of
+// it, only the rest of what its last stop left counts from then on.
+func (o *treeReader) holds(open *openChange, approved string) (h held) {
+	hasActed := open.Shown == "" && hasActedSince(open.Transcript, cmp.Or(open.Seen, open.begin).Time)
 	if open.isOfPrompt() && !hasActed {
-		return false, true
+		return held{isAll: true}
 	}
 	base := cmp.Or(open.Tree, open.Commit, emptyTrees[len(o.seen.Tree)])
 	left := o.contents(base, open.Seen.Tree)
+	isKnown := len(left) > 0
+	if open.Shown != "" {
+		base = open.Shown
+		rest := o.contents(base, open.Seen.Tree)
+		maps.DeleteFunc(left, func(path, _ string) bool { return rest[path] == "" })
+	}
 	changed := o.contents(base, o.seen.Tree)
 	others := maps.Clone(changed)
 	maps.DeleteFunc(others, func(path, _ string) bool { return left[path] != "" })
-	isKnown := len(left) > 0
 	isFound := false
 	maps.DeleteFunc(left, func(path, content string) bool {
 		isSame := changed[path] == content || hasValue(others, content)
@@ -136,7 +142,7 @@ func (o *treeReader) holds(open *openChange, approved string) (isHere, isAll boo
 		return isSame
 	})
 	if isFound && len(left) == 0 {
-		return true, true
+		return held{isHere: true, isAll: true}
 	}
 	// The begin's own commit counts as older, too: its tree may have been dirty.
 	isOld := o.oldIn(begin{Time: open.Time}, approved)
@@ -146,10 +152,10 @@ func (o *treeReader) holds(open *openChange, approved string) (isHere, isAll boo
 		isFound = isFound || changed[name] != "" && !isOld(name)
 	}
 	isMerged := o.hasAll(open.Branch, open.Time)
-	isHere = isFound || isMerged && (hasActed || !isKnown)
-	isAll = isMerged && (isFound || !isKnown) &&
+	h.isHere = isFound || isMerged && (hasActed || !isKnown)
+	h.isAll = isMerged && (isFound || !isKnown) &&
 		o.hasAll("refs/stash", open.Time) && !o.isOnBranch(left, changed, open.Time)
-	return isHere, isAll
+	return h
 }
 
 // beginAtPrompt opens the session's change with a prompt. If the agent has done nothing since the begin that
@@ -220,16 +226,16 @@ func (p place) takeChange(ctx context.Context, s sessionFiles, transcript string
 	o := p.look()
 	defer o.end()
 	c.seen = o.seen
-	c.isWhole = map[string]bool{}
+	c.held = map[string]held{}
 	r, err := p.record()
 	own := append(slices.Clone(state.MovedFrom), s.id)
 	for _, open := range r.Open {
-		isHere, isAll := o.holds(open, r.Approved.Tree)
-		c.isWhole[open.id()] = isAll
-		if isHere {
+		h := o.holds(open, r.Approved.Tree)
+		c.held[open.id()] = h
+		if h.isHere {
 			begins = append(begins, open.begin)
 		}
-		if isHere && !slices.Contains(own, open.Session) && len(c.others) < 3 {
+		if h.isHere && !slices.Contains(own, open.Session) && len(c.others) < 3 {
 			c.others = append(c.others, p.describe(open))
 		}
 	}
@@ -273,7 +279,7 @@ func (p place) settle(s sessionFiles, r review, transcript string) error {
 	if r.Seen.Tree == "" && r.Seen.Unseen == "" { // as at the limit
 		c := p.takeChange(p.ctx, s, transcript, on)
 		r.Seen = c.seen
-		r.isWhole = c.isWhole
+		r.held = c.held
 	}
 	next := &openChange{begin: r.from, Session: s.id, Transcript: transcript}
 	if r.Seen.Tree != "" {
@@ -287,7 +293,7 @@ func (p place) settle(s sessionFiles, r review, transcript string) error {
 		next.begin = p.ownBegin(state, transcript, time.Time{})
 	}
 	next.Branch = r.Seen.Branch
-	put := func(t *treeRecord) { t.put(next, now(), r.isWhole) }
+	put := func(t *treeRecord) { t.put(next, now(), r.held) }
 	if on.isByHand {
 		return p.changeRecord(put)
 	}
@@ -296,9 +302,9 @@ func (p place) settle(s sessionFiles, r review, transcript string) error {
 
 // approve records an approval that had a look. An open change of which the look had everything begins anew
 // with the look, since its agent may still be at work. So does one that the session has opened after it. A
-// change that was not all here stays, as its last stop left it. What another session's stop has left since
-// keeps its mark. If the approval ends the request, the session's begin also moves in each other working tree
-// that is still as it was there.
+// change that was not all here stays, but what was here is no longer part of it. What another session's stop
+// has left since keeps its mark. If the approval ends the request, the session's begin also moves in each
+// other working tree that is still as it was there.
 func (p place) approve(s sessionFiles, r review) error {
 	seen := r.Seen.begin
 	if seen.Tree == "" {
@@ -307,7 +313,11 @@ func (p place) approve(s sessionFiles, r review) error {
 	err := p.moveBegin(s, seen, func(t *treeRecord) {
 		t.Approved = approval{seen, r.from}
 		for _, open := range t.Open {
-			if isAll, isKnown := r.isWhole[open.id()]; isKnown && !isAll {
+			h, isKnown := r.held[open.id()]
+			if h.isHere && !h.isAll && open.Seen.Tree != "" {
+				open.Shown = seen.Tree
+			}
+			if isKnown && !h.isAll {
 				continue
 			}
 			isOwn := open.Session == s.id
@@ -316,13 +326,14 @@ func (p place) approve(s sessionFiles, r review) error {
 			if isLater {
 				was.Seen = begin{}
 			}
-			if r.isWhole[was.id()] || isOwn && isLater {
+			if r.held[was.id()].isAll || isOwn && isLater {
 				open.begin = seen
 			}
 			if open.begin != seen || open.Seen.Time.After(seen.Time) { // a stop has left more than the look has
 				continue
 			}
 			open.Seen = begin{}
+			open.Shown = ""
 			if isOwn || !isLater {
 				open.Mark = ""
 			}

@@ -135,7 +135,7 @@ func (s *supervision) takeChange(ctx context.Context, on *occasion, of *judgedWo
 	if c.seen.Unseen != "" {
 		s.log("no look at the working tree", "error", c.seen.Unseen)
 	}
-	return changeFacts{Seen: c.seen, Change: c.listedPaths(), from: c.from, isWhole: c.isWhole}
+	return changeFacts{Seen: c.seen, Change: c.listedPaths(), from: c.from, held: c.held}
 }
 
 // ask runs the project's check and, unless that sends the agent back, asks the reviewer. r gets the answer.

@@ -93,11 +93,14 @@ type reviewerFacts struct {
 
 // changeFacts are what the review saw of the working tree, and of the change in it.
 type changeFacts struct {
-	Seen    look            `json:"seen,omitzero"`    // the working tree, as the review began
-	Change  []string        `json:"change,omitempty"` // its first paths, each after git's letter
-	from    begin           // where the change began
-	isWhole map[string]bool // see judgedChange
+	Seen   look            `json:"seen,omitzero"`    // the working tree, as the review began
+	Change []string        `json:"change,omitempty"` // its first paths, each after git's letter
+	from   begin           // where the change began
+	held   map[string]held // see judgedChange
 }
+
+// held is how much of an open change is in a tree: something of it, and all of it.
+type held struct{ isHere, isAll bool }
 
 // addition returns what the line of the end adds to that of the begin.
 func (r review) addition() review {

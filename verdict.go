@@ -89,7 +89,7 @@ func (p place) verdict() (word verdict, lines []string, err error) {
 		if word != verdictAllow || open.Mark == "" {
 			continue
 		}
-		if _, isAll := o.holds(open, record.Approved.Tree); isAll {
+		if o.holds(open, record.Approved.Tree).isAll {
 			word = open.Mark
 			why = joined(r.Error, say(stillOpen, open.Session))
 		}
