@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -30,6 +31,7 @@ const (
 	trialVariable      = "CCC_TRIAL"           // in a trial of the hooks, the file that answers it: trial.go
 	triedVariable      = "CCC_TRIED"           // the mark of a trial that the session's start puts back
 	claudeVariable     = "CCC_CLAUDE"          // the claude to run; of a session the one that was launched
+	starterVariable    = "CCC_STARTER"         // the process of the ccc that has started this claude
 	configDirVariable  = "CCC_CONFIG_DIR"
 	workDirVariable    = "CCC_WORK_DIR"
 	claudeDirVariable  = "CLAUDE_CONFIG_DIR"
@@ -295,8 +297,12 @@ func findClaude(env environ) (string, error) {
 		}
 		return "", f
 	}
-	if self, err := os.Executable(); err == nil && sameFile(path, self) {
-		return "", failure{code: 126, err: fmt.Errorf("%s, which stands for claude, is ccc itself", path),
+	self, err := os.Executable()
+	starter, _ := strconv.Atoi(env.get(starterVariable))
+	isStarted := starter == os.Getpid() || starter == os.Getppid() // by a script that ccc took for claude
+	if isStarted && env.get(toolVariable) == "" || err == nil && sameFile(path, self) {
+		const format = "%s, which stands for claude, is ccc itself, or a script that starts it"
+		return "", failure{code: 126, err: fmt.Errorf(format, path),
 			hint: "export " + claudeVariable + "=PATH, that of Claude Code's own program"}
 	}
 	return filepath.Abs(path)

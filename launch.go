@@ -153,7 +153,7 @@ func (l *launch) checkProvider() error {
 // chooseClaude finds the program, and hands on which: a settings file may set another PATH for hooks.
 func (l *launch) chooseClaude() (err error) {
 	l.claude, err = findClaude(l.dirs.env)
-	l.env = setEnv(l.env, claudeVariable, l.claude)
+	l.env = setEnv(l.env, claudeVariable, l.claude, starterVariable, strconv.Itoa(os.Getpid()))
 	return err
 }
 

@@ -70,7 +70,7 @@ func withProvider(env []string, p *provider) ([]string, error) {
 // to its session, and without the user's advisor. Its git status does not write the index.
 func reviewerEnv(env []string) []string {
 	return setEnv(without(env, ofClient), reviewerVariable, "1", advisorVariable, "1",
-		"GIT_OPTIONAL_LOCKS", "0")
+		"GIT_OPTIONAL_LOCKS", "0", starterVariable, strconv.Itoa(os.Getpid()))
 }
 
 // attributionLeftOut is the value of cacheVariable if ccc, not the user, has set attributionVariable.
@@ -195,7 +195,11 @@ func askVersion(claude string, env environ, dir string) (version, said string, e
 	} else if err != nil && said == "" {
 		said = err.Error()
 	}
-	return "", fmt.Sprintf("%s is not Claude Code: to --version it says %q", claude, said), nil
+	said = fmt.Sprintf("%s is not Claude Code: to --version it says %q", claude, said)
+	if cmd.ProcessState.ExitCode() == 126 { // a script says so that it can't start it
+		return "", said, errors.New(said)
+	}
+	return "", said, nil
 }
 
 // olderThan reports whether a version is older than another. 2.1.331-dev.7 is 2.1.331; "" is never older.
