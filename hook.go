@@ -117,6 +117,9 @@ func (h *hook) introduce() any {
 	if isCheckIdle(h.place.Top) {
 		text += say(introducedIdleCheck)
 	}
+	if told := h.unjudged(); told != "" { // the session is resumed, or was moved in its review
+		text += "\n" + told
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), probePatience)
 	defer cancel()
 	_, foreign, err := tryProbe(ctx, h.place.root, reviewerEnv(h.dirs.env))
@@ -127,10 +130,24 @@ func (h *hook) introduce() any {
 	return systemMessage(strings.TrimSpace(text + say(introducedLog) + "\n" + h.config.englishOffer(h.dirs)))
 }
 
+// unjudged says that nobody has judged the last stop, since its review was cancelled or since it waited for
+// subagents. It is "" if somebody has, or if a prompt came since.
+func (h *hook) unjudged() string {
+	last := h.past.last.stop
+	isNew := last.line > h.past.prompted || last.isAbandoned()
+	switch {
+	case last.Verdict == verdictCancelled && last.Cause != causeOff && isNew:
+		return say(earlierCancelled)
+	case h.past.isPutOff:
+		return say(earlierDeferred)
+	}
+	return ""
+}
+
 // recordPrompt records a prompt of the user's. A /loop may submit it for them, and an image has no words.
 // The prompt resets the count of reviews, and if no change is open, one begins. If ccc was killed in a
 // review, recordPrompt records the end of that review. It answers the prompt if nobody has judged the last
-// stop and the user was not told: the review of that stop was cancelled, or it waited for subagents.
+// stop.
 func (h *hook) recordPrompt(text string) any {
 	if text != "" && !isUsersOwn(text) {
 		if h.state.PutOffFor != nil {
@@ -138,10 +155,8 @@ func (h *hook) recordPrompt(text string) any {
 		}
 		return nil
 	}
-	last := h.past.last.stop
-	isNew := last.line > h.past.prompted || last.isAbandoned()
-	isCancelled := last.Verdict == verdictCancelled && last.Cause != causeOff && isNew
-	if last.isAbandoned() {
+	told := h.unjudged()
+	if last := h.past.last.stop; last.isAbandoned() {
 		last.Ended = last.lastTime()
 		h.recordEnd(last)
 		lock := h.session.runningFile(last.ID)
@@ -151,10 +166,8 @@ func (h *hook) recordPrompt(text string) any {
 	h.append(entry{Prompt: &prompt{Text: text}})
 	h.warnLost("recording where the change begins", h.place.beginAtPrompt(h.session, h.transcript))
 	switch {
-	case isCancelled:
-		return systemMessage(say(earlierCancelled))
-	case h.past.isPutOff:
-		return systemMessage(say(earlierDeferred))
+	case told != "":
+		return systemMessage(told)
 	case h.lost != nil:
 		return systemMessage(say(notRecorded, h.lost))
 	}
