@@ -30,7 +30,8 @@ type sandbox struct {
 	runAs      uint32          // the user and group of the commands, if not 0: see ordinary
 	vars       []string        // the environment; append to it, the last of a name counts
 	terminalOf func() *os.File // if set, makes the controlling terminal of each command
-	api        *scriptedAPI    // that a real claude talks to
+	client     realClient      // on the real client
+	api        *scriptedAPI    // that it talks to
 }
 
 // placed holds for tests of which it is decided whether they run beside others.
@@ -247,11 +248,13 @@ func processesWith(text string) (found []string) {
 
 // quiet waits until nothing runs in the sandbox, and returns what still does after timeout.
 func (box *sandbox) quiet(timeout time.Duration) []string {
-	for deadline := time.Now().Add(timeout); ; time.Sleep(20 * time.Millisecond) {
+	pause := 20 * time.Millisecond
+	for deadline := time.Now().Add(timeout); ; time.Sleep(pause) {
 		left := box.processes()
 		if len(left) == 0 || time.Now().After(deadline) {
 			return left
 		}
+		pause = min(2*pause, time.Second/2) // a look reads much of /proc
 	}
 }
 

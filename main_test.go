@@ -91,7 +91,6 @@ func TestMain(m *testing.M) {
 		}
 	}
 	// Many tests wait for other processes most of the time.
-	flag.Parse()
 	atOnce, isReal := "12", os.Getenv("CCC_REAL_CLAUDE") != ""
 	if isReal { // a real client takes a second of a processor to start
 		atOnce = "8"
@@ -99,6 +98,7 @@ func TestMain(m *testing.M) {
 	if err := flag.Set("test.parallel", atOnce); err != nil {
 		panic(err)
 	}
+	flag.Parse() // -parallel counts more
 	reviewLookPatience, versionPatience = time.Minute, time.Minute
 	promptLookPatience = time.Minute
 	os.Setenv("GORACE", noRaceSleep)

@@ -38,18 +38,31 @@ func TestMeasure(t *testing.T) {
 	repeats, err := strconv.Atoi(cmp.Or(os.Getenv("MEASURE_REPEATS"), "3"))
 	check(t, err)
 	path := cmp.Or(os.Getenv("MEASURE_FILE"), "measured.jsonl")
-	all := readMeasured(t, path)
+	var all []measured
+	made := map[string]int{}
+	check(t, readLines(path, func(line []byte) {
+		var one measured
+		check(t, json.Unmarshal(line, &one))
+		all = append(all, one)
+		if one.Model = ""; one.measuredBy == m.by {
+			made[one.Case]++
+		}
+	}))
 	var left []measuredCase
+	tokens := 0 // of the requests, about: Claude Code's own words and tools, the prompt and the case
 	for n := range repeats {
 		for _, c := range cases {
-			if m.made(c, all) <= n {
-				left = append(left, c)
+			if made[c.name] > n {
+				continue
+			}
+			left = append(left, c)
+			tokens += 12_000 + len(say(defaultPrompt))/4
+			for name, text := range c.files {
+				if name != "check" {
+					tokens += len(text) / 4
+				}
 			}
 		}
-	}
-	tokens := 0
-	for _, c := range left {
-		tokens += requestTokens(c)
 	}
 	// Of the default model (2.1.332): $5 a million to write the request to the API's cache, $0.20 to read it
 	// from there at each of some ten calls, and $20 for some 4,000 tokens of words.
@@ -141,39 +154,4 @@ func (m measurement) removeSessions(t *testing.T) {
 	for _, dir := range left {
 		check(t, os.RemoveAll(dir))
 	}
-}
-
-// made returns how often the case was reviewed so.
-func (m measurement) made(c measuredCase, all []measured) (times int) {
-	for _, one := range all {
-		by := one.measuredBy
-		by.Model = ""
-		if one.Case == c.name && by == m.by {
-			times++
-		}
-	}
-	return times
-}
-
-// readMeasured reads the reviews that a file has.
-func readMeasured(t *testing.T, path string) (all []measured) {
-	t.Helper()
-	check(t, readLines(path, func(line []byte) {
-		var one measured
-		check(t, json.Unmarshal(line, &one))
-		all = append(all, one)
-	}))
-	return all
-}
-
-// requestTokens is about how many the requests of one review have: Claude Code's own words and tools, the
-// prompt and what the reviewer sees of the case.
-func requestTokens(c measuredCase) int {
-	size := len(say(defaultPrompt))
-	for name, text := range c.files {
-		if name != "check" {
-			size += len(text)
-		}
-	}
-	return 12_000 + size/4
 }

@@ -22,61 +22,53 @@ const bypass = "--permission-mode=bypassPermissions"
 // it speaks for nobody. That holds, too, if a script stands between ccc and claude, and puts claude into a
 // PID namespace.
 func TestRealClientNested(t *testing.T) {
-	beside(t)
 	const waits = "for i in $(seq 300); do sleep 0.2; [ ! -s left.txt ] || break; done"
 	const resumes = `claude -p --resume "$SESSION" `
 	const launched = "CLAUDECODE -u CCC_LAUNCH -u CCC_SUPERVISOR -u CLAUDE_CODE_ENTRYPOINT"
 	const namespace = `bwrap --bind / / --dev-bind /dev /dev --proc /proc --unshare-pid --die-with-parent -- `
 	const inNamespace = `[ -z "$INSIDE" ] || exec CLAUDE "$@"; INSIDE=1 exec ` + namespace + `CLAUDE "$@"`
-	ways := []string{"claude -p 'NESTED words'", "env -u CLAUDECODE claude -p 'NESTED words'",
-		"ccc -p 'NESTED words'", "env -u " + launched + " claude -p 'NESTED words'",
-		"git -c user.name=x -c user.email=x@x commit --allow-empty -qm x", resumes + "'NESTED words'"}
-	command := `SESSION=$(ls ../home/.claude/ccc | sed -n 's/^supervisor-\(.*\)-events.jsonl$/\1/p'); (` +
-		strings.Join(ways, "; ") + `; for p in '/supervisor off' '/supervisor NESTED task'; do ` + resumes +
-		`"$p" >>refused.txt; done) </dev/null >nested.txt 2>&1; ` +
-		`(nohup ` + resumes + `'NESTED words' </dev/null >left.txt 2>&1 &); ` + waits
-	for _, variant := range []string{"plain", "within"} {
-		t.Run(variant, func(t *testing.T) {
-			on := forNewest
-			if variant == "plain" {
-				on = forClients
+	const ways = "ccc -p 'NESTED words'; env -u " + launched + " claude -p 'NESTED words'; " +
+		"git -c user.name=x -c user.email=x@x commit --allow-empty -qm x; "
+	const command = `SESSION=$(ls ../home/.claude/ccc | sed -n 's/^supervisor-\(.*\)-events.jsonl$/\1/p'); ` +
+		`(nohup ` + resumes + `'NESTED words' </dev/null >left.txt 2>&1 &); ` +
+		`(` + ways + `for p in '/supervisor off' '/supervisor NESTED task'; do ` + resumes +
+		`"$p" >>refused.txt; done) </dev/null >nested.txt 2>&1; ` + waits
+	for variant, on := range map[string]func(*testing.T, string, script, realTest){
+		"plain": forRow, "within": forNewest} {
+		on(t, variant, script{}, func(t *testing.T, box *sandbox, _ *scriptedAPI) {
+			api := box.answering(byIteration(func(r apiRequest) apiReply {
+				switch last := r.last("user"); {
+				case strings.Contains(last, "NESTED words"):
+					return replyText("answer of the nested one")
+				case strings.Contains(last, "the outer request"):
+					input := map[string]any{"command": command, "description": "ask", "timeout": 400_000}
+					return replyTool("Bash", string(encodeJSON(input)))
+				}
+				return replyText("done")
+			}, replyVerdict(false, "not yet"), replyVerdict(true, "")))
+			box.write("../work/SUPERVISOR.md", 0o600, "STRICT")
+			box.repository()
+			box.write("../work/.git/hooks/pre-commit", 0o700, "#!/bin/sh\nclaude -p 'NESTED words'\n")
+			if variant == "within" { // and a shell of the user's stands between the client and its hooks and tools
+				box.write("prefix", 0o700, "#!/bin/sh\n/bin/sh -c \"$*\"\nexit $?\n")
+				box.vars = append(box.vars, "CLAUDE_CODE_SHELL_PREFIX="+filepath.Join(box.home, "prefix"))
+				box.claudeIs(strings.ReplaceAll(inNamespace, "CLAUDE", box.client.path))
 			}
-			on(t, script{}, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
-				api := box.answering(byIteration(func(r apiRequest) apiReply {
-					switch last := r.last("user"); {
-					case strings.Contains(last, "NESTED words"):
-						return replyText("answer of the nested one")
-					case strings.Contains(last, "the outer request"):
-						input := map[string]any{"command": command, "description": "ask", "timeout": 400_000}
-						return replyTool("Bash", string(encodeJSON(input)))
-					}
-					return replyText("done")
-				}, replyVerdict(false, "not yet"), replyVerdict(true, "")))
-				box.write("../work/SUPERVISOR.md", 0o600, "STRICT")
-				box.repository()
-				box.write("../work/.git/hooks/pre-commit", 0o700, "#!/bin/sh\nclaude -p 'NESTED words'\n")
-				if variant == "within" { // and a shell of the user's stands between the client and its hooks and tools
-					box.write("prefix", 0o700, "#!/bin/sh\n/bin/sh -c \"$*\"\nexit $?\n")
-					box.vars = append(box.vars, "CLAUDE_CODE_SHELL_PREFIX="+filepath.Join(box.home, "prefix"))
-					box.claudeIs(strings.ReplaceAll(inNamespace, "CLAUDE", client.path))
-				}
-				box.prints("done", "the outer request", bypass)
-				box.expectVerdicts(verdictBlock, verdictAllow)
-				nested, refused := box.read("../work/nested.txt"), box.read("../work/refused.txt")
-				answers := strings.Count(nested+box.read("../work/left.txt"), "answer of the nested one")
-				expectIs(t, "the answers of nested claudes: "+nested, answers, len(ways)+1)
-				expectIn(t, "to /supervisor off", refused, "由用户决定")
-				expectNotIn(t, "to /supervisor", refused, "answer")
-				expectNotIn(t, "the log", box.log(), " switched ")
-				for _, review := range api.requests("review") {
-					// A nested --resume of this very session writes into its transcript as the user's -p
-					// would.
-					isNested := func(words string) bool { return words == "NESTED words" }
-					requests := slices.DeleteFunc(requestsOf(t, review.request()), isNested)
-					expectEqual(t, "the requests", requests, []string{"the outer request"})
-					expectIn(t, "what the reviewer was told", review.System, "STRICT")
-				}
-			})
+			box.prints("done", "the outer request", bypass)
+			box.expectVerdicts(verdictBlock, verdictAllow)
+			nested, refused := box.read("../work/nested.txt"), box.read("../work/refused.txt")
+			answers := strings.Count(nested+box.read("../work/left.txt"), "answer of the nested one")
+			expectIs(t, "the answers of nested claudes: "+nested, answers, 4)
+			expectIn(t, "to /supervisor off", refused, "由用户决定")
+			expectNotIn(t, "to /supervisor", refused, "answer")
+			expectNotIn(t, "the log", box.log(), " switched ")
+			for _, review := range api.requests("review") {
+				// A nested --resume of this very session writes into its transcript as the user's -p would.
+				isNested := func(words string) bool { return words == "NESTED words" }
+				requests := slices.DeleteFunc(requestsOf(t, review.request()), isNested)
+				expectEqual(t, "the requests", requests, []string{"the outer request"})
+				expectIn(t, "what the reviewer was told", review.System, "STRICT")
+			}
 		})
 	}
 }
@@ -86,7 +78,7 @@ func TestRealClientNested(t *testing.T) {
 func TestRealClientContinued(t *testing.T) {
 	answers := script{agent: []apiReply{replyText("the agents own answer")}}
 	answers.reviewer = []apiReply{replyVerdict(true, "REVIEWED")}
-	forClients(t, answers, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
+	forClients(t, answers, func(t *testing.T, box *sandbox, api *scriptedAPI) {
 		run := func(reviews int, command ...string) {
 			t.Helper()
 			got := box.run(3*time.Minute, "", append(command, "-p", "go on")...)
@@ -96,13 +88,13 @@ func TestRealClientContinued(t *testing.T) {
 			expectIs(t, "it goes on", strings.Contains(text, "the agents own answer"), reviews > 1)
 			expectIs(t, fmt.Sprintf("the reviews after %q: %+v", command, got), box.reviewed(), reviews)
 		}
-		run(1, "ccc", "--supervisor")
+		run(1, box.tried()...)
 		id := box.onlySession()
 		run(2, "claude", "--continue")
 		run(3, "claude", "--resume", id)
 		box.switchesOff(id)
 		run(3, "claude", "--resume", id)
-		run(4, "ccc", "--supervisor", "--resume", id)
+		run(4, box.tried("--resume", id)...)
 	})
 }
 
@@ -164,13 +156,12 @@ func (box *sandbox) expectSupervised(n int, want ...string) {
 // A background session is supervised by /supervisor on in it, and in no other way: not by a flag, which is
 // refused, nor by the variables that its service has from a supervised session that started it.
 func TestRealClientBackground(t *testing.T) {
-	forNewest(t, script{}, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
+	forNewest(t, "", script{}, func(t *testing.T, box *sandbox, _ *scriptedAPI) {
 		const first = "run: claude --bg 'of the agent'; ccc -p 'ccc of the agent'"
 		box.by(toAgent("HAS RUN", replyText("done")), toAgent("run: ", bash(first[len("run: "):]+"; echo HAS RUN")))
 		box.setSettings(`{"hooks":{"Stop":[{"hooks":[{"type":"command","command":"echo stop >>$HOME/stops"}]}]}}`)
-		box.launch() // the hooks are there
 		box.endsService()
-		expectIs(t, "the exit code", box.run(3*time.Minute, "", "ccc", "--supervisor", bypass, "-p", first).code, 0)
+		expectIs(t, "the exit code", box.run(3*time.Minute, "", box.tried(bypass, "-p", first)...).code, 0)
 		got := box.run(patience, "", "claude", bypass, "--bg", "plain")
 		_, id, found := strings.Cut(got.stdout, "claude attach ")
 		if got.code != 0 || !found {
@@ -192,7 +183,7 @@ func (tty *terminal) returns() bool {
 	tty.waitFor("moved to the background")
 	// An idle session may have stopped there already (2.1.280): Esc starts it again.
 	tty.shows(15*time.Second, func(string) bool {
-		return strings.Contains(tty.box.run(patience, "", "claude", "agents", "--json").stdout, "pid")
+		return strings.Contains(tty.box.read(".claude/daemon/roster.json"), `"pid"`)
 	})
 	tty.keys("Escape")
 	return tty.shows(patience/2, func(screen string) bool {
@@ -219,9 +210,13 @@ func (box *sandbox) movesToBackground(when string) (tty *terminal, isBack bool) 
 		// If the tool ends early, the turn does not go on: the session then needs input (2.1.332).
 		return tty, tty.returns()
 	}
-	// It is not always there (2.1.332).
-	tty.shows(20*time.Second, func(screen string) bool { return strings.Contains(screen, "for agents") })
-	tty.keys("Left")
+	isListed := func(screen string) bool { return strings.Contains(screen, "moved to the background") }
+	for range 5 { // a client that is still starting drops a key
+		tty.keys("Left")
+		if tty.shows(20*time.Second, isListed) {
+			break
+		}
+	}
 	return tty, tty.returns()
 }
 
@@ -240,47 +235,44 @@ func (box *sandbox) forgetsMoved(tty *terminal) {
 // A supervised session goes on as such below Claude Code's background service, under another id, after the
 // left arrow, also in mid-turn and before its first prompt.
 func TestRealClientMoved(t *testing.T) {
-	beside(t)
 	for _, when := range []string{"idle", "at work", "at once"} {
-		t.Run(when, func(t *testing.T) {
-			forClients(t, script{}, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
-				isRefused := atomic.Bool{}
-				box.answering(func(r apiRequest) apiReply {
-					switch {
-					case r.Kind == "review" && strings.Contains(r.request(), "refused") && !isRefused.Swap(true):
-						return replyVerdict(false, "not yet")
-					case r.Kind != "review" && strings.HasSuffix(r.last("user"), "work"):
-						return bash("until [ -e worked ]; do sleep 0.1; done; echo done")
-					}
-					return usualReply(r)
-				})
-				box.endsService()
-				tty, isBack := box.movesToBackground(when)
-				if !isBack && olderThan(client.version, "2.1.330") {
-					// The service of 2.1.280 may lose a session on a busy machine: the screen stays empty.
-					box.forgetsMoved(tty)
-					tty, isBack = box.movesToBackground(when)
+		forRow(t, when, script{}, func(t *testing.T, box *sandbox, _ *scriptedAPI) {
+			isRefused := atomic.Bool{}
+			box.answering(func(r apiRequest) apiReply {
+				switch {
+				case r.Kind == "review" && strings.Contains(r.request(), "refused") && !isRefused.Swap(true):
+					return replyVerdict(false, "not yet")
+				case r.Kind != "review" && strings.HasSuffix(r.last("user"), "work"):
+					return bash("until [ -e worked ]; do sleep 0.1; done; echo done")
 				}
-				expectIs(t, "the moved session is on the screen", isBack, true)
-				switch when {
-				case "at once":
-					tty.prompt("one")
-					box.expectSupervised(0, "one: allow")
-				case "at work":
-					tty.prompt("and then")
-					tty.waitUntil("its review", func(string) bool {
-						return strings.HasPrefix(box.supervised()[0], "and then: allow")
-					})
-				default:
-					tty.prompt("two refused")
-					tty.waitFor("not yet")
-					box.expectSupervised(0, "one: allow", "two refused: block allow")
-					tty.prompt("/clear")
-					tty.waitFor("SessionStart:clear says")
-					tty.prompt("three")
-					box.expectSupervised(0, "one: allow", "three: allow", "two refused: block allow")
-				}
+				return usualReply(r)
 			})
+			box.endsService()
+			tty, isBack := box.movesToBackground(when)
+			if !isBack && olderThan(box.client.version, "2.1.330") {
+				// The service of 2.1.280 may lose a session on a busy machine: the screen stays empty.
+				box.forgetsMoved(tty)
+				tty, isBack = box.movesToBackground(when)
+			}
+			expectIs(t, "the moved session is on the screen", isBack, true)
+			switch when {
+			case "at once":
+				tty.prompt("one")
+				box.expectSupervised(0, "one: allow")
+			case "at work":
+				tty.prompt("and then")
+				tty.waitUntil("its review", func(string) bool {
+					return strings.HasPrefix(box.supervised()[0], "and then: allow")
+				})
+			default:
+				tty.prompt("two refused")
+				tty.waitFor("not yet")
+				box.expectSupervised(0, "one: allow", "two refused: block allow")
+				tty.prompt("/clear")
+				tty.waitFor("SessionStart:clear says")
+				tty.prompt("three")
+				box.expectSupervised(0, "one: allow", "three: allow", "two refused: block allow")
+			}
 		})
 	}
 }
@@ -294,9 +286,12 @@ func TestRealClientTrialRefused(t *testing.T) {
 	const effect = "claude was tried and ran no hooks, so nothing would be reviewed"
 	const said, mutes = effect + "; it said: ", effect + ". This mutes them:\n     "
 	const simple = `{"env":{"CLAUDE_CODE_SIMPLE":"1"}}`
-	forClients(t, script{}, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
-		reviewed, dropped := 0, said+"nothing\n"
-		if !olderThan(client.version, "2.1.330") { // which says on stderr what it has dropped
+	// The PATH is for hooks. Another tool's entry that the client does not take drops itself alone.
+	const harmless = `{"allowManagedHooksOnly":true,"env":{"PATH":"/usr/bin:/bin"},
+		"hooks":{"PostToolUse":[{"matcher":null,"hooks":[{"type":"command","command":"true"}]}]}}`
+	forClients(t, script{}, func(t *testing.T, box *sandbox, api *scriptedAPI) {
+		dropped := said + "nothing\n"
+		if !olderThan(box.client.version, "2.1.330") { // which says on stderr what it has dropped
 			dropped = said + "These settings did not load, "
 		}
 		users := mutes + box.home + "/.claude/settings.json: "
@@ -304,17 +299,12 @@ func TestRealClientTrialRefused(t *testing.T) {
 			args, variable, settings string
 			stderr                   string // "" for a session that is reviewed
 		}{
-			{},
-			{settings: `{"allowManagedHooksOnly":true}`},
-			// Another tool's entry that the client does not take drops itself alone.
-			{settings: `{"hooks":{"PostToolUse":[{"matcher":null,"hooks":[{"type":"command","command":"true"}]}]}}`},
-			{variable: reviewerVariable + "=1"},
+			{variable: reviewerVariable + "=1", settings: harmless},
 			{settings: `{"cleanupPeriodDays":0}`, stderr: dropped}, // it would keep no transcripts
 			{settings: `{"disableAllHooks":true}`, stderr: users + "disableAllHooks\n     take that out:\n"},
 			{args: "--bare", stderr: mutes + "--bare\n"},
 			{args: "--restricted", stderr: mutes + "--restricted\n"},
 			{variable: "CLAUDE_CODE_SIMPLE=1", stderr: mutes + "CLAUDE_CODE_SIMPLE\n"},
-			{settings: `{"env":{"PATH":"/usr/bin:/bin"}}`}, // for hooks
 			{settings: simple, stderr: users + "env.CLAUDE_CODE_SIMPLE\n"},
 			{args: "--settings no.json", stderr: said + "Error: Settings file not found: " + box.work + "/no.json"},
 		} {
@@ -326,7 +316,6 @@ func TestRealClientTrialRefused(t *testing.T) {
 			got := box.run(3*time.Minute, "", args...)
 			box.vars = vars
 			if test.stderr == "" {
-				reviewed++
 				expectEnd(t, name, got, 0, "done\n", "enabled")
 				continue
 			}
@@ -335,7 +324,7 @@ func TestRealClientTrialRefused(t *testing.T) {
 			expectIs(t, name+": settings.json", box.settings(), before)
 		}
 		for _, kind := range []string{"agent", "review"} {
-			expectIs(t, "the requests of "+kind, len(api.requests(kind)), reviewed)
+			expectIs(t, "the requests of "+kind, len(api.requests(kind)), 1)
 		}
 	})
 }
@@ -348,7 +337,7 @@ func TestRealClientTrialManaged(t *testing.T) {
 	if os.Getuid() != 0 {
 		flags = "-Urm"
 	}
-	forClients(t, script{}, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
+	forClients(t, script{}, func(t *testing.T, box *sandbox, api *scriptedAPI) {
 		box.run(3*time.Minute, "", "cp", "-a", "/etc", box.home) // what this user may read
 		box.vars = append(box.vars, testManagedVariable+"=/etc/"+managed)
 		box.run(3*time.Minute, "", "claude", "-p", "hi") // moves a setting of .claude.json's into settings.json
@@ -370,7 +359,7 @@ func TestRealClientTrialManaged(t *testing.T) {
 // only if something has changed; ccc doctor tries always. Nothing of a trial is left where the client keeps
 // sessions.
 func TestRealClientTrial(t *testing.T) {
-	forClients(t, script{}, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
+	forClients(t, script{}, func(t *testing.T, box *sandbox, api *scriptedAPI) {
 		box.setSettings(`{"hooks":{"SessionStart":[` + usersHook + `]}}`)
 		box.vars = append(box.vars, testTrustVariable+"=none")
 		for i, starts := range []int{2, 4, 5} { // the client moves a setting of .claude.json's into settings.json
@@ -391,7 +380,7 @@ func TestRealClientTrial(t *testing.T) {
 
 // In a directory that nobody has trusted yet, no hook of the project has run when the client asks for trust.
 func TestRealClientTrialUntrusted(t *testing.T) {
-	forClients(t, script{}, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
+	forClients(t, script{}, func(t *testing.T, box *sandbox, api *scriptedAPI) {
 		box.edit(".claude.json", `"hasTrustDialogAccepted":true`, `"hasTrustDialogAccepted":false`)
 		box.write("../work/.claude/settings.json", 0o600,
 			`{"hooks":{"SessionStart":[`+usersHook+`],"Setup":[`+usersHook+`]}}`)
@@ -401,12 +390,7 @@ func TestRealClientTrialUntrusted(t *testing.T) {
 		trusts := func(screen string) bool {
 			return strings.Contains(unspaced(screen), "❯Yes,I") || strings.Contains(unspaced(screen), "❯1.Yes,I")
 		}
-		for range 10 { // 2.1.332 marks the other answer
-			if tty.shows(time.Second, trusts) {
-				break
-			}
-			tty.keys("Down")
-		}
+		tty.pressUntil("Down", "trust", trusts) // 2.1.332 marks the other answer
 		tty.choose("trust this folder")
 		tty.waitUntil("the project's hook", func(string) bool { return box.read("starts") != "" })
 		tty.waitFor("本会话受监督")
@@ -424,20 +408,17 @@ func sent(requests []apiRequest) bool {
 
 // No login of the user's goes to a provider that has a token, in its variable or in a header beside a key.
 func TestRealClientLoginKept(t *testing.T) {
-	beside(t)
 	const header = `"ANTHROPIC_API_KEY":"` + sandboxKey + `",` +
 		`"ANTHROPIC_CUSTOM_HEADERS":"Authorization: Bearer t"`
 	for name, env := range map[string]string{"token": `"ANTHROPIC_AUTH_TOKEN":"t"`, "header": header} {
-		t.Run(name, func(t *testing.T) {
-			forClients(t, script{}, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
-				box.login()
-				box.refusesKey() // or the client asks whether to use the key
-				const form = `{"providers":{"a":{"env":{"ANTHROPIC_BASE_URL":%q,%s}}}}`
-				box.write(".claude/ccc.json", 0o600, fmt.Sprintf(form, api.URL, env))
-				box.open("ccc", "a").prompt("hello")
-				api.await(t, "agent", 1)
-				expectIs(t, "the login is sent", sent(api.requests("")), false)
-			})
+		forRow(t, name, script{}, func(t *testing.T, box *sandbox, api *scriptedAPI) {
+			box.login()
+			box.refusesKey() // or the client asks whether to use the key
+			const form = `{"providers":{"a":{"env":{"ANTHROPIC_BASE_URL":%q,%s}}}}`
+			box.write(".claude/ccc.json", 0o600, fmt.Sprintf(form, api.URL, env))
+			box.open("ccc", "a").prompt("hello")
+			api.await(t, "agent", 1)
+			expectIs(t, "the login is sent", sent(api.requests("")), false)
 		})
 	}
 }
@@ -458,56 +439,43 @@ func (box *sandbox) refusesKey() {
 // Reviews are paid as their session is: a key that the user keeps from interactive sessions does not pay
 // for their reviews.
 func TestRealClientRefusedKey(t *testing.T) {
-	beside(t)
-	for _, isRefused := range []bool{true, false} {
-		t.Run(fmt.Sprintf("refused_%v", isRefused), func(t *testing.T) {
-			forClients(t, script{}, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
+	forClients(t, script{}, func(t *testing.T, box *sandbox, api *scriptedAPI) {
+		box.login()
+		box.refusesKey()
+		box.start().prompt("hello")
+		api.await(t, "review", 1)
+		for _, r := range slices.Concat(api.requests("agent"), api.requests("review")) {
+			expectIs(t, r.Kind+" with the login", sent([]apiRequest{r}), true)
+			expectIs(t, r.Kind+"'s key", r.header("X-Api-Key"), "")
+		}
+	})
+}
+
+// The line that a subscription is billed by stays for a login, and is the user's to keep; where it stands
+// reviews have a prompt of their own. TestRealClientCache has the other way.
+func TestRealClientAttribution(t *testing.T) {
+	answers := script{marker: say(verdictForm), agent: []apiReply{replyText("the answer").after(cacheLeast)},
+		reviewer: []apiReply{replyText(`{"allow_stop": true, "feedback": ""}`)}}
+	for name, variable := range map[string]string{"login": "ANTHROPIC_API_KEY=",
+		"kept": "CLAUDE_CODE_ATTRIBUTION_HEADER=1"} {
+		forRow(t, name, answers, func(t *testing.T, box *sandbox, api *scriptedAPI) {
+			box.vars = append(box.vars, variable)
+			if name == "login" {
 				box.login()
-				if isRefused {
-					box.refusesKey()
-				}
-				box.start().prompt("hello")
-				api.await(t, "review", 1)
-				for _, r := range slices.Concat(api.requests("agent"), api.requests("review")) {
-					expectIs(t, r.Kind+" with the login", sent([]apiRequest{r}), isRefused)
-					expectIs(t, r.Kind+" without the key", r.header("X-Api-Key") == "", isRefused)
-				}
-			})
+			}
+			box.prints("the answer", "x")
+			agent := api.requests("agent")
+			expectIs(t, "the review repeats it", share(t, agent[0], api.requests("review")[0]) > 0.95, false)
+			expectIs(t, "the login is sent", sent(agent), name == "login")
+			expectIn(t, "the agent's system prompt", agent[0].System, billingLine)
+			last := lastReview(t, box.onlyTimeline())
+			expectIs(t, "the verdict and the way", string(last.Verdict)+" "+last.Way, "allow own")
 		})
 	}
 }
 
-// The line that a subscription is billed by stays for a login, goes where a key pays for the session, and
-// is the user's to keep; where it stands reviews have a prompt of their own.
-func TestRealClientAttribution(t *testing.T) {
-	beside(t)
-	answers := script{marker: say(verdictForm), agent: []apiReply{replyText("the answer").after(cacheLeast)},
-		reviewer: []apiReply{replyText(`{"allow_stop": true, "feedback": ""}`)}}
-	for name, stays := range map[string]bool{"login": true, "key": false, "kept": true} {
-		t.Run(name, func(t *testing.T) {
-			forClients(t, answers, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
-				way := "own"
-				switch name {
-				case "login":
-					box.login()
-					box.vars = append(box.vars, "ANTHROPIC_API_KEY=")
-				case "kept":
-					box.vars = append(box.vars, "CLAUDE_CODE_ATTRIBUTION_HEADER=1")
-				default:
-					way = "cache"
-				}
-				box.prints("the answer", "x")
-				agent := api.requests("agent")
-				repeats := share(t, agent[0], api.requests("review")[0])
-				expectIs(t, fmt.Sprint("the review repeats ", repeats), repeats > 0.95, way == "cache")
-				expectIs(t, "the login is sent", sent(agent), name == "login")
-				expectIs(t, "the line is there", strings.Contains(agent[0].System, "x-anthropic-billing-header"), stays)
-				last := lastReview(t, box.onlyTimeline())
-				expectIs(t, "the verdict and the way", string(last.Verdict)+" "+last.Way, "allow "+way)
-			})
-		})
-	}
-}
+// billingLine is how the line begins that a subscription is billed by.
+const billingLine = "x-anthropic-billing-header"
 
 // A rule to ask for each command, or to deny it, refuses what would run in a copy: the request offers none
 // and names the rule.
@@ -515,7 +483,7 @@ func TestRealClientBashRule(t *testing.T) {
 	run := fmt.Sprintf(`{"command":%q,"description":"x"}`, tryCommand()+" true")
 	answers := script{reviewer: []apiReply{replyTool("Bash", run), replyVerdict(true, "")}}
 	for _, rule := range []string{"ask: Bash", "deny: Bash(*)"} {
-		forNewest(t, answers, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
+		forNewest(t, rule, answers, func(t *testing.T, box *sandbox, api *scriptedAPI) {
 			kind, tool, _ := strings.Cut(rule, ": ")
 			box.setSettings(fmt.Sprintf(`{"permissions":{%q:[%q]}}`, kind, tool))
 			box.prints("done", "hi")
@@ -530,7 +498,7 @@ func TestRealClientBashRule(t *testing.T) {
 // session, reviewer and a subagent of another model, whatever the shell has. Claude Code takes its window for
 // the model's and does not assume another (2.1.332).
 func TestRealClientExampleProvider(t *testing.T) {
-	forClients(t, script{}, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
+	forClients(t, script{}, func(t *testing.T, box *sandbox, api *scriptedAPI) {
 		kimi := newAnsweringAPI(t, "", func(r apiRequest) apiReply {
 			if r.Kind == "agent" && strings.HasSuffix(r.last("user"), "delegate it") {
 				tool := r.delegates("").tool

@@ -56,7 +56,7 @@ func TestPictures(t *testing.T) {
 		t.Skip("CCC_PICTURES, the directory for the screens, is not set")
 	}
 	for _, p := range picturedIn {
-		forNewest(t, script{}, func(t *testing.T, _ realClient, box *sandbox, _ *scriptedAPI) {
+		forNewest(t, "", script{}, func(t *testing.T, box *sandbox, _ *scriptedAPI) {
 			p.play(t, box, dir)
 		})
 	}

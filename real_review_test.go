@@ -84,12 +84,12 @@ func (box *sandbox) ways() (ways []string) {
 	return ways
 }
 
-// What a review takes from the prompt cache, in three turns with two reviews each. The conversation becomes
+// What a review takes from the prompt cache, in two turns with two reviews each. The conversation becomes
 // long before the second: from there on the reviews take the agent's. The API says how much of the agent's
 // last request each repeats; where that is too little, as before 2.1.329, whose fork has other tools, one
 // review finds out and the later ones have a prompt of their own.
 func TestRealClientCache(t *testing.T) {
-	forClients(t, script{}, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
+	forClients(t, script{}, func(t *testing.T, box *sandbox, _ *scriptedAPI) {
 		needCopy(t, box)
 		var mu sync.Mutex
 		agents, reviews := 0, 0
@@ -121,15 +121,15 @@ func TestRealClientCache(t *testing.T) {
 		box.setSettings(`{"permissions":{"allow":["Edit","Write"]},"hooks":{"Stop":[{"hooks":[{"type":"command",
 			"command":"echo x$CCC_SUPERVISOR_HOOK >>$HOME/user-hooks"}]}]}}`)
 		tty := box.start()
-		for i := range 3 {
+		for i := range 2 {
 			tty.prompt(fmt.Sprint("request ", i+1))
 			tty.waitFor(fmt.Sprint("answer ", i+1))
 			box.awaitVerdicts(2 * (i + 1))
 		}
-		want := []string{"own", "own", "cache", "cache", "cache", "cache"}
-		isMissed := olderThan(client.version, "2.1.329")
+		want := []string{"own", "own", "cache", "cache"}
+		isMissed := olderThan(box.client.version, "2.1.329")
 		if isMissed {
-			want = []string{"own", "own", "cache", "own", "own", "own"}
+			want = []string{"own", "own", "cache", "own"}
 		}
 		expectEqual(t, "the ways", box.ways(), want)
 		for i, way := range want {
@@ -140,12 +140,13 @@ func TestRealClientCache(t *testing.T) {
 		isSaid := strings.Contains(log, "没有命中，之后的审查不再用它")
 		expectIs(t, "the log says that the cache did not serve", isSaid, isMissed)
 		expectNotIn(t, "the screen", tty.screen(), "cache", "缓存")
-		box.expectVerdicts(slices.Repeat([]verdict{verdictBlock, verdictAllow}, 3)...)
-		runs := slices.Repeat([]string{"cat notes.txt >reviewer.txt → 0"}, 3)
+		expectNotIn(t, "the agent's system prompt", last.System, billingLine)
+		box.expectVerdicts(slices.Repeat([]verdict{verdictBlock, verdictAllow}, 2)...)
+		runs := slices.Repeat([]string{"cat notes.txt >reviewer.txt → 0"}, 2)
 		expectEqual(t, "the reviewer's runs", box.ranCommands(), runs)
 		_, err := os.Stat(filepath.Join(box.work, "reviewer.txt"))
 		expectIs(t, "the reviewer wrote a file", err == nil, false)
-		expectIs(t, "the runs of the user's hook", box.read("user-hooks"), strings.Repeat("x\n", 6))
+		expectIs(t, "the runs of the user's hook", box.read("user-hooks"), strings.Repeat("x\n", 4))
 		box.expectOneSession()
 	})
 }
@@ -157,38 +158,22 @@ func TestRealClientAdvisor(t *testing.T) {
 	isAdvised := func(r apiRequest) bool {
 		return slices.Contains(r.Tools, "advisor") || bytes.Contains(r.Body, []byte(advice))
 	}
-	forClients(t, script{}, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
+	forClients(t, script{}, func(t *testing.T, box *sandbox, _ *scriptedAPI) {
 		api := newAnsweringAPI(t, say(verdictForm), func(r apiRequest) apiReply {
 			if r.Kind == "agent" {
 				reply := replyText(strings.Repeat("what I did and why. ", 5000)).after(cacheLeast)
 				reply.advice = advice
 				return reply
 			}
-			isLast := strings.Contains(r.request(), "第 3 轮，最多")
+			isLast := strings.Contains(r.request(), "第 2 轮，最多")
 			return replyVerdict(isLast, "show the tests").inText(r).servedBy(0) // the cache is missed
 		})
 		box.use(api)
 		box.vars = append(box.vars, "CLAUDE_CODE_ENABLE_EXPERIMENTAL_ADVISOR_TOOL=1")
-		box.run(3*time.Minute, "", "ccc", "--supervisor", "-p", "hello", "--advisor", "opus", "--model", "sonnet")
+		box.run(3*time.Minute, "", box.tried("-p", "hello", "--advisor", "opus", "--model", "sonnet")...)
 		expectIs(t, "the agent has an advisor", slices.ContainsFunc(api.requests("agent"), isAdvised), true)
 		expectIs(t, "a reviewer has one", slices.ContainsFunc(api.requests("review"), isAdvised), false)
-		expectEqual(t, "the ways", box.ways(), []string{"cache", "own", "own"})
-	})
-}
-
-// After EnterWorktree the reviewer stands in the worktree.
-func TestRealClientWorktree(t *testing.T) {
-	answers := script{
-		agent: []apiReply{replyTool("EnterWorktree", `{"name":"feature"}`), bash("echo new >new.txt"),
-			replyText("done")}, reviewer: []apiReply{bash("ls"), replyVerdict(true, "")}}
-	forClients(t, answers, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
-		box.repository()
-		box.prints("done", "work apart", bypass)
-		box.expectVerdicts(verdictAllow)
-		worktree := filepath.Join(box.work, ".claude/worktrees/feature")
-		expectIs(t, "what the agent wrote there", box.read("../work/.claude/worktrees/feature/new.txt"), "new\n")
-		expectIn(t, "the request", api.lastReview(t), "worktree 里工作："+worktree, "```\nA new.txt\n```")
-		expectIn(t, "what the reviewer lists", api.requests("review")[1].last("user"), "new.txt")
+		expectEqual(t, "the ways", box.ways(), []string{"cache", "own"})
 	})
 }
 
@@ -199,7 +184,7 @@ func TestRealClientTools(t *testing.T) {
 		replyTool("EnterWorktree", `{"name":"rv"}`),
 		replyTool("CronCreate", `{"cron":"*/5 * * * *","prompt":"x","durable":true,"recurring":true}`),
 		replyVerdict(true, "")}}
-	forClients(t, answers, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
+	forClients(t, answers, func(t *testing.T, box *sandbox, api *scriptedAPI) {
 		server, _ := filepath.Abs("testdata/mcp")
 		account := strings.TrimSpace(box.read(".claude.json"))
 		const form = `{"mcpServers":{"x":{"command":%q,"args":[%q]}},`
@@ -226,7 +211,7 @@ func TestRealClientTools(t *testing.T) {
 func TestRealClientReviewByHand(t *testing.T) {
 	answers := script{reviewer: []apiReply{replyVerdict(true, "well"), replyVerdict(true, ""),
 		replyVerdict(false, "no")}}
-	forClients(t, answers, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
+	forClients(t, answers, func(t *testing.T, box *sandbox, api *scriptedAPI) {
 		box.vars = append(box.vars, "LANG=en_US.UTF-8")
 		review := func(code int, prompt string, args ...string) commandResult {
 			t.Helper()
@@ -291,51 +276,42 @@ var asStream = []string{"-p", "--output-format", "stream-json", "--verbose"}
 // The reviewer has the session's model, and its long context, by whichever way the session has them, also
 // where it goes on.
 func TestRealClientModel(t *testing.T) {
-	beside(t)
 	const three = "ANTHROPIC_DEFAULT_SONNET_MODEL=glm-4.7 ANTHROPIC_DEFAULT_OPUS_MODEL=glm-5 " +
 		"ANTHROPIC_DEFAULT_HAIKU_MODEL=glm-4.5-air"
 	const ofThree = `"ANTHROPIC_DEFAULT_OPUS_MODEL":"glm-5","ANTHROPIC_DEFAULT_SONNET_MODEL":"glm-4.7"`
-	for _, test := range []struct{ name, args, env, settings, file, provider, resumes string }{
+	for _, test := range []struct{ name, args, env, file, provider, resumes string }{
 		{name: "default"},
-		{name: "flag_alias_1m", args: "--model sonnet[1m]"},
 		{name: "variable_and_flag", env: "ANTHROPIC_MODEL=glm-4.6", args: "--model opus"},
 		{name: "mapped_flag_1m", env: three, args: "--model sonnet[1m]"},
-		{name: "settings_variables", settings: `{"model":"sonnet","env":{` + ofThree + `}}`},
-		{name: "file_alias_1m", file: `{"model":"opus[1m]"}`},
+		{name: "settings_and_file_1m", file: `{"model":"opus[1m]"}`},
 		{name: "provider_name_1m", provider: `"ANTHROPIC_MODEL":"kimi-k2.5[1m]"`},
-		{name: "agent_1m", args: "--agent long"},
 		{name: "opusplan_planning", args: "--model opusplan --permission-mode plan"},
-		{name: "resumed_with_another", resumes: "hello", args: "--continue --model sonnet[1m]"},
-		{name: "forked_compacted", resumes: "/compact", args: "--continue --fork-session"},
+		{name: "resumed_with_agent_1m", resumes: "hello", args: "--continue --agent long"},
+		{name: "forked_compacted", resumes: "hello /compact", args: "--continue --fork-session"},
 	} {
-		t.Run(test.name, func(t *testing.T) {
-			forClients(t, script{}, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
-				box.vars = append(box.vars, strings.Fields(test.env)...)
-				box.write("../work/.claude/agents/long.md", 0o600,
-					"---\nname: long\ndescription: works\nmodel: sonnet[1m]\n---\nWork.\n")
-				args := []string{"ccc", "--supervisor"}
-				if test.provider != "" {
-					box.write(".claude/ccc.json", 0o600, fmt.Sprintf(`{"providers":{"a":{"env":{`+
-						`"ANTHROPIC_BASE_URL":%q,"ANTHROPIC_AUTH_TOKEN":"t",%s}}}}`, api.URL, test.provider))
-					args = append(args, "a")
-				}
-				if test.settings != "" {
-					box.setSettings(test.settings)
-				}
-				args = append(args, asStream...)
-				if test.file != "" {
-					box.write("../work/more.json", 0o600, test.file)
-					args = append(args, "--settings", filepath.Join(box.work, "more.json"))
-				}
-				if test.resumes != "" {
-					before := append([]string{"claude", "--model", "haiku"}, asStream...)
-					box.run(3*time.Minute, "hello", before...)
-					box.run(3*time.Minute, test.resumes, append(before, "--continue")...)
-				}
-				args = append(args, strings.Fields(test.args)...)
-				expectIs(t, "the exit code", box.run(3*time.Minute, "hello", args...).code, 0)
-				api.expectSameModel(t, 1)
-			})
+		forRow(t, test.name, script{}, func(t *testing.T, box *sandbox, api *scriptedAPI) {
+			box.vars = append(box.vars, strings.Fields(test.env)...)
+			box.write("../work/.claude/agents/long.md", 0o600,
+				"---\nname: long\ndescription: works\nmodel: sonnet[1m]\n---\nWork.\n")
+			var args []string
+			if test.provider != "" {
+				box.write(".claude/ccc.json", 0o600, fmt.Sprintf(`{"providers":{"a":{"env":{`+
+					`"ANTHROPIC_BASE_URL":%q,"ANTHROPIC_AUTH_TOKEN":"t",%s}}}}`, api.URL, test.provider))
+				args = []string{"a"}
+			}
+			args = append(args, asStream...)
+			if test.file != "" {
+				box.setSettings(`{"model":"sonnet","env":{` + ofThree + `}}`)
+				box.write("../work/more.json", 0o600, test.file)
+				args = append(args, "--settings", filepath.Join(box.work, "more.json"))
+			}
+			for i, prompt := range strings.Fields(test.resumes) {
+				before := append([]string{"claude", "--model", "haiku"}, asStream...)
+				box.run(3*time.Minute, prompt, append(before, []string{"--continue"}[:i]...)...)
+			}
+			args = append(args, strings.Fields(test.args)...)
+			expectIs(t, "the exit code", box.run(3*time.Minute, "hello", box.tried(args...)...).code, 0)
+			api.expectSameModel(t, 1)
 		})
 	}
 }
@@ -343,48 +319,50 @@ func TestRealClientModel(t *testing.T) {
 // What the user chooses by /model counts from then on, whatever the launch said, also in a session that no
 // launch of ccc's has seen, and for a review by hand.
 func TestRealClientModelSwitched(t *testing.T) {
-	beside(t)
 	const launched, plain = "ccc --supervisor --model sonnet[1m]", "claude --model haiku"
 	for command, then := range map[string]string{launched: "haiku", plain: "sonnet[1m]"} {
-		t.Run(then, func(t *testing.T) {
-			forClients(t, script{}, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
-				box.launch() // the hooks are there
-				tty := box.open(strings.Fields(command)...)
-				if command == plain {
-					tty.prompt("/supervisor on")
-				}
-				tty.prompt("hello")
-				box.awaitVerdicts(1)
-				tty.prompt("/model " + then)
-				const asks, answered = "Switch model?", "Set model to"
-				tty.waitUntil("an answer", func(screen string) bool {
-					return strings.Contains(screen, asks) || strings.Contains(screen, answered)
-				})
-				if strings.Contains(tty.screen(), asks) {
-					tty.choose(asks)
-				}
-				tty.waitFor(answered)
-				tty.prompt("and now?")
-				box.awaitVerdicts(2)
-				expectIs(t, "ccc review", box.run(3*time.Minute, "", "ccc", "review").code, 0)
-				api.expectSameModel(t, 3)
-				agents := api.requests("agent")
-				expectIs(t, "the model is the same", agents[0].Model == agents[len(agents)-1].Model, false)
+		forRow(t, then, script{}, func(t *testing.T, box *sandbox, api *scriptedAPI) {
+			if command == plain {
+				box.prepare()
+			}
+			tty := box.open(strings.Fields(command)...)
+			if command == plain {
+				tty.prompt("/supervisor on")
+			}
+			tty.prompt("hello")
+			box.awaitVerdicts(1)
+			tty.prompt("/model " + then)
+			const asks, answered = "Switch model?", "Set model to"
+			tty.waitUntil("an answer", func(screen string) bool {
+				return strings.Contains(screen, asks) || strings.Contains(screen, answered)
 			})
+			if strings.Contains(tty.screen(), asks) {
+				tty.choose(asks)
+			}
+			tty.waitFor(answered)
+			tty.prompt("and now?")
+			box.awaitVerdicts(2)
+			expectIs(t, "ccc review", box.run(3*time.Minute, "", "ccc", "review").code, 0)
+			api.expectSameModel(t, 3)
+			agents := api.requests("agent")
+			expectIs(t, "the model is the same", agents[0].Model == agents[len(agents)-1].Model, false)
 		})
 	}
 }
 
 // The reviewer has what the session was launched with: its directories, the --settings, by which a helper
-// of the user's pays, and the --betas. It finds the session where the agent has changed its own directory.
+// of the user's pays, and the --betas. After EnterWorktree it stands in the worktree, and finds the session
+// where the agent has then changed its directory.
 func TestRealClientGiven(t *testing.T) {
-	forClients(t, script{}, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
+	forClients(t, script{}, func(t *testing.T, box *sandbox, _ *scriptedAPI) {
 		box.write("../other/far.txt", 0o600, "far away\n")
 		other := filepath.Join(filepath.Dir(box.home), "other")
 		read := replyTool("Read", fmt.Sprintf(`{"file_path":%q}`, other+"/far.txt"))
-		api := newScriptedAPI(t, script{reviewer: []apiReply{read, replyVerdict(true, "")},
-			agent: []apiReply{bash("mkdir -p sub/dir && cd sub/dir && pwd"), replyText("done")}})
+		api := newScriptedAPI(t, script{reviewer: []apiReply{read, bash("ls"), replyVerdict(true, "")},
+			agent: []apiReply{replyTool("EnterWorktree", `{"name":"feature"}`), bash("echo new >new.txt"),
+				bash("mkdir -p sub/dir && cd sub/dir && pwd"), replyText("done")}})
 		box.use(api)
+		box.repository()
 		box.vars = append(box.vars, "ANTHROPIC_API_KEY=")
 		box.write("../work/given.json", 0o600,
 			`{"apiKeyHelper":"echo key-of-the-helper","env":{"ANTHROPIC_CUSTOM_HEADERS":"X-Given: 1"}}`)
@@ -392,33 +370,18 @@ func TestRealClientGiven(t *testing.T) {
 		box.prints("done", "x", bypass, "--add-dir", other, "--settings", "given.json",
 			"--betas", "context-1m-2025-08-07")
 		box.expectVerdicts(verdictAllow)
-		expectIn(t, "what the reviewer read", api.requests("review")[1].last("user"), "far away")
+		worktree := filepath.Join(box.work, ".claude/worktrees/feature")
+		expectIn(t, "the request", api.lastReview(t), "worktree 里工作："+worktree, "\nA new.txt\n")
+		reviews := api.requests("review")
+		expectIn(t, "what the reviewer read", reviews[1].last("user"), "far away")
+		expectIn(t, "what the reviewer lists", reviews[2].last("user"), "new.txt")
 		expectIn(t, "where hooks run, else the test shows nothing", box.read("cwd"), "/sub/dir")
-		for _, r := range slices.Concat(api.requests("agent"), api.requests("review")) {
+		for _, r := range slices.Concat(api.requests("agent"), reviews) {
 			expectIs(t, r.Kind+"'s key", r.header("X-Api-Key"), "key-of-the-helper")
 			expectIs(t, r.Kind+"'s header", r.header("X-Given"), "1")
 			expectIn(t, r.Kind+"'s betas", r.header("Anthropic-Beta"), "context-1m-2025-08-07")
 		}
 		left, _ := filepath.Glob(filepath.Join(box.home, ".claude/ccc/running-*"))
 		expectIs(t, "what is left", strings.Join(left, " "), "")
-	})
-}
-
-// The measured cases are reviewed as they would be with a key, and nothing is left of a session of theirs.
-func TestRealClientMeasured(t *testing.T) {
-	answers := script{reviewer: []apiReply{replyVerdict(true, ""), replyVerdict(false, "the comma is not read")}}
-	forClients(t, answers, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
-		m := measurement{ccc: box.program(), env: box.vars, state: box.stateDir()}
-		m.claude = filepath.Join(box.home, ".claude")
-		cases := measuredCases(t)[:2]
-		var all []measured
-		for _, c := range cases {
-			all = append(all, m.review(t, c, t.TempDir()))
-			expectIn(t, "the request", api.lastReview(t), strings.TrimSpace(c.files["task"]), "\n+")
-			expectNotIn(t, "the request", api.lastReview(t), c.files["check"], "truth: ")
-		}
-		expectIs(t, "the verdicts", all[0].Verdict+" "+all[1].Verdict, verdictAllow+" "+verdictBlock)
-		expectIs(t, "the model", all[0].Model != "", true)
-		expectIs(t, "what is left", box.transcripts(), "")
 	})
 }

@@ -27,7 +27,7 @@ func TestRealClientLoop(t *testing.T) {
 		agent: []apiReply{replyText("first answer"), replyText("second answer")},
 		reviewer: []apiReply{replyTool("Read", `{"file_path":"notes.txt"}`), replyVerdict(false, feedback),
 			replyVerdict(true, "")}}
-	forClients(t, answers, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
+	forClients(t, answers, func(t *testing.T, box *sandbox, api *scriptedAPI) {
 		box.setSettings("\ufeff" + `{"hooks":{"Stop":[{"hooks":[
 			{"type":"command","command":"echo \"hook=$CCC_SUPERVISOR_HOOK\" >>$HOME/user-hooks"}]}]}}`)
 		box.prints("second answer", "fix the <bug>", bypass)
@@ -70,7 +70,7 @@ func TestRealClientLimit(t *testing.T) {
 	for i := range 20 {
 		answers.agent = append(answers.agent, replyText(fmt.Sprint("answer ", i+1)))
 	}
-	forClients(t, answers, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
+	forClients(t, answers, func(t *testing.T, box *sandbox, api *scriptedAPI) {
 		box.prints("answer 11", "launched")
 		claude := append([]string{"claude"}, asStream...)
 		plain := box.run(5*time.Minute, "/supervisor the plain one", claude...).stdout
@@ -96,7 +96,7 @@ func TestRealClientQuestion(t *testing.T) {
 		{"to be allowed", replyVerdict(true, "back it up"), "审查者给你的留言：back it up"},
 		{"to be unclear", replyText("I can not tell."), "这个提问的审查未完成，直接交给了你"},
 	}
-	forClients(t, script{}, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
+	forClients(t, script{}, func(t *testing.T, box *sandbox, _ *scriptedAPI) {
 		shown := make(chan bool)
 		var present atomic.Int32
 		api := box.answering(func(r apiRequest) apiReply {
@@ -136,9 +136,10 @@ func TestRealClientQuestion(t *testing.T) {
 }
 
 // hangingReview is a reviewer in the middle of a Bash command, with one process in the background that left
-// its process group and ignores SIGTERM.
+// its process group and ignores SIGTERM. The next one approves.
 var hangingReview = script{reviewer: []apiReply{replyTool("Bash",
-	`{"command":"(trap '' TERM; setsid sh -c 'trap \"\" TERM; sleep 301' & ) ; sleep 300","timeout":400000}`)}}
+	`{"command":"(trap '' TERM; setsid sh -c 'trap \"\" TERM; sleep 301' & ) ; sleep 300","timeout":400000}`),
+	replyVerdict(true, "")}}
 
 // awaitHook waits until the reviewer's Bash command runs and returns the pid of the hook that waits for the
 // review.
@@ -193,33 +194,30 @@ func (box *sandbox) expectNoReviewer(within time.Duration, spared ...string) {
 // However a review ends before its verdict, nothing of it is left within a second, and the agent, if it is
 // still there, stops. Esc sends SIGTERM.
 func TestRealClientInterrupted(t *testing.T) {
-	beside(t)
 	for _, name := range []string{"sigkill", "client_killed"} {
-		t.Run(name, func(t *testing.T) {
-			forClients(t, hangingReview, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
-				box.setSettings(`{"permissions":{"allow":["Bash"]}}`)
-				done := make(chan commandResult, 1)
-				go func() { done <- box.run(patience, "", "ccc", "--supervisor", "-p", "hello") }()
-				hook := box.awaitHook()
-				switch name {
-				case "sigkill": // the reviewer takes its time, and what it has put into the background outlives it
-					syscall.Kill(hook, syscall.SIGKILL)
-					box.expectNoReviewer(patience, "sleep 301")
-				case "client_killed":
-					text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/environ", hook))
-					_, text, _ = bytes.Cut(text, []byte("\x00CLAUDE_PID="))
-					client, _ := strconv.Atoi(string(text[:max(0, bytes.IndexByte(text, 0))]))
-					syscall.Kill(client, syscall.SIGKILL)
-				}
-				box.expectNoReviewer(2 * soon())
-				got := <-done
-				if name == "client_killed" {
-					expectIs(t, "claude's end", got.code, -1)
-				} else {
-					expectIs(t, "the answer", got.stdout, "done\n")
-				}
-				box.awaitCancelled()
-			})
+		forRow(t, name, hangingReview, func(t *testing.T, box *sandbox, api *scriptedAPI) {
+			box.setSettings(`{"permissions":{"allow":["Bash"]}}`)
+			done := make(chan commandResult, 1)
+			go func() { done <- box.run(patience, "", box.tried("-p", "hello")...) }()
+			hook := box.awaitHook()
+			switch name {
+			case "sigkill": // the reviewer takes its time, and what it has put into the background outlives it
+				syscall.Kill(hook, syscall.SIGKILL)
+				box.expectNoReviewer(patience, "sleep 301")
+			case "client_killed":
+				text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/environ", hook))
+				_, text, _ = bytes.Cut(text, []byte("\x00CLAUDE_PID="))
+				client, _ := strconv.Atoi(string(text[:max(0, bytes.IndexByte(text, 0))]))
+				syscall.Kill(client, syscall.SIGKILL)
+			}
+			box.expectNoReviewer(2 * soon())
+			got := <-done
+			if name == "client_killed" {
+				expectIs(t, "claude's end", got.code, -1)
+			} else {
+				expectIs(t, "the answer", got.stdout, "done\n")
+			}
+			box.awaitCancelled()
 		})
 	}
 }
@@ -232,7 +230,7 @@ func (box *sandbox) awaitCancelled() {
 }
 
 func TestRealClientEscape(t *testing.T) {
-	forClients(t, hangingReview, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
+	forClients(t, hangingReview, func(t *testing.T, box *sandbox, api *scriptedAPI) {
 		box.setSettings(`{"permissions":{"allow":["Bash"]}}`)
 		tty := box.start()
 		tty.prompt("hello")
@@ -244,9 +242,8 @@ func TestRealClientEscape(t *testing.T) {
 		box.awaitCancelled()
 		tty.prompt("once more") // which says so
 		tty.waitFor(earlierCancelled.zh)
-		box.awaitHook()
-		tty.keys("Escape")
-		box.expectNoReviewer(3 * soon())
+		box.awaitVerdicts(2)
+		box.expectVerdicts(verdictCancelled, verdictAllow)
 	})
 }
 
@@ -273,13 +270,12 @@ func TestRealClientVerdictInText(t *testing.T) {
 	}{
 		{"as asked", false, say(notYet, refusal, "allow_stop: true, because it passes now.\n"+approval),
 			[]string{notYet, "fix the race"}, "block block allow"},
-		{"words with the cache", true, say(notYet), []string{notYet, notYet}, "block block failed"},
+		{"words with the cache", true, say(notYet, approval), []string{notYet}, "block allow"},
 		{"another schema", false, []apiReply{replyTool("StructuredOutput", `{"x":1}`)}, nil, "failed"},
 		{"nothing", false, []apiReply{{isEmpty: true}}, []string{instead}, "block failed"},
 		{"thoughts", true, []apiReply{{text: "Is it done?", thinks: true}}, []string{instead}, "block failed"},
-		{"a placeholder", true, say("(no content)"), []string{instead}, "block failed"},
 	}
-	forClients(t, script{}, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
+	forClients(t, script{}, func(t *testing.T, box *sandbox, _ *scriptedAPI) {
 		for _, play := range plays {
 			done := replyText("done")
 			if play.withCache {
@@ -315,7 +311,7 @@ says: [SUPERVISOR] 这次审查未完成，Agent 的工作未经检查。
 says: [SUPERVISOR] 这项要求的 1 次审查已用完，这次停下没有再审。
 你再发消息会重新计数。
 上次的反馈还没有解决：not yet`, "\n")
-	forClients(t, script{}, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
+	forClients(t, script{}, func(t *testing.T, box *sandbox, _ *scriptedAPI) {
 		box.by(toReviewer("fourth request", replyVerdict(true, "and push it")),
 			toReviewer("third request", replyVerdict(false, "not yet")),
 			toReviewer("second request", replyError(401, "authentication_error", "the key is gone")),
@@ -357,23 +353,24 @@ func (box *sandbox) loggedPrompts() (prompts []string) {
 // blocks counts once for Claude Code, which ends the turn after max_iterations of them; a review that only
 // the goal overrules is an approval, and the count begins anew.
 func TestRealClientGoal(t *testing.T) {
-	beside(t)
-	approved := slices.Repeat([]verdict{verdictAllow}, 3)
-	for _, want := range [][]verdict{approved, {verdictBlock, verdictBlock, verdictLimit}} {
-		t.Run(string(want[0]), func(t *testing.T) {
-			answers := script{reviewer: []apiReply{replyVerdict(want[0] == verdictAllow, "not yet")}}
-			forClients(t, answers, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
-				api.aside = replyText(`{"ok": false, "reason": "notes.txt lacks it"}`)
-				box.write(".claude/ccc.json", 0o600, `{"supervisor":{"max_iterations":2}}`)
-				tty := box.start()
-				tty.prompt("/goal notes.txt says done")
-				tty.waitFor("A hook blocked the turn from ending 3 consecutive times")
-				box.expectVerdicts(want...)
-				feedback := strings.Count(strings.Join(api.agentsUserTexts(), "\n"), "notes.txt lacks it")
-				expectIs(t, "the agent got what the goal lacks", feedback > 1, true)
+	forClients(t, script{}, func(t *testing.T, box *sandbox, _ *scriptedAPI) {
+		api := box.by(toReviewer("refused", replyVerdict(false, "not yet")))
+		api.aside = replyText(`{"ok": false, "reason": "notes.txt lacks it"}`)
+		box.write(".claude/ccc.json", 0o600, `{"supervisor":{"max_iterations":2}}`)
+		tty := box.start()
+		tty.tmux("resize-window", "-x", "120", "-y", "100") // the first cap has to stay on the screen
+		verdicts := slices.Repeat([]verdict{verdictAllow}, 3)
+		for i, prompt := range []string{"/goal notes.txt says done", "to be refused"} {
+			tty.prompt(prompt)
+			tty.waitUntil("the cap", func(screen string) bool {
+				return strings.Count(screen, "A hook blocked the turn from ending 3 consecutive times") > i
 			})
-		})
-	}
+			box.expectVerdicts(verdicts...)
+			verdicts = append(verdicts, verdictBlock, verdictBlock, verdictLimit)
+		}
+		feedback := strings.Count(strings.Join(api.agentsUserTexts(), "\n"), "notes.txt lacks it")
+		expectIs(t, "the agent got what the goal lacks", feedback > 4, true)
+	})
 }
 
 // A stop at which subagents work is not reviewed yet: that of their end is, of one, of one that fails or that
@@ -383,7 +380,7 @@ func TestRealClientSubagents(t *testing.T) {
 	waits := func(name string) apiReply {
 		return bash("until [ -e end-" + name + " ]; do sleep 0.1; done; echo ends: " + name)
 	}
-	forClients(t, script{}, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
+	forClients(t, script{}, func(t *testing.T, box *sandbox, _ *scriptedAPI) {
 		box.answering(func(r apiRequest) apiReply {
 			last := r.last("user")
 			_, name, isStart := strings.Cut(last[strings.LastIndex(last, "\n")+1:], "start ")
@@ -452,17 +449,6 @@ func TestRealClientSubagents(t *testing.T) {
 	})
 }
 
-// answersAndApprovals has the API answer the agent with a number, and each review with an approval.
-func (box *sandbox) answersAndApprovals() (api *scriptedAPI) {
-	api = box.answering(func(r apiRequest) apiReply {
-		if r.Kind == "review" {
-			return replyVerdict(true, "")
-		}
-		return replyText(fmt.Sprint("answer ", len(api.requests("agent"))))
-	})
-	return api
-}
-
 // isIdle tells that the client does not work.
 func isIdle(screen string) bool { return !strings.Contains(screen, "esc to interrupt") }
 
@@ -507,8 +493,14 @@ func (box *sandbox) onlySession() string {
 // switched on. A session says that it is supervised before the first prompt, after /clear and as a fork, and
 // the model gets nothing of it, nor of a switch.
 func TestRealClientSwitchOfOne(t *testing.T) {
-	forClients(t, script{}, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
-		api := box.answersAndApprovals()
+	forClients(t, script{}, func(t *testing.T, box *sandbox, _ *scriptedAPI) {
+		var api *scriptedAPI
+		api = box.answering(func(r apiRequest) apiReply {
+			if r.Kind == "review" {
+				return usualReply(r)
+			}
+			return replyText(fmt.Sprint("answer ", len(api.requests("agent"))))
+		})
 		tty := box.start()
 		tty.waitFor("SessionStart:startup says: [SUPERVISOR] 本会话受监督")
 		tty.submits("/supervisor do the words of B", "answer 1", 1)
@@ -529,13 +521,16 @@ func TestRealClientSwitchOfOne(t *testing.T) {
 		expectIs(t, "A's mode", box.modeOf(ids[0]), modeOff)
 		expectIs(t, "B's mode", box.modeOf(b), modeOn)
 		plain := box.open("claude")
+		plain.submits("before the switch", "answer 5", 3)
 		plain.submits("/supervisor on", "只对本会话有效", 3)
-		plain.submits("reviewed", "answer 5", 4)
-		plain.clears("answer 5")
-		plain.submits("not reviewed", "answer 6", 4)
+		plain.submits("reviewed", "answer 6", 4)
+		requests := []string{"before the switch", "reviewed"}
+		expectEqual(t, "the requests", listedRequests(t, api.lastReview(t)), requests)
+		plain.clears("answer 6")
+		plain.submits("not reviewed", "answer 7", 4)
 		fork := box.start("--resume", b, "--fork-session")
 		fork.waitFor("SessionStart:fork says: [SUPERVISOR] 本会话受监督")
-		fork.submits("more", "answer 7", 5)
+		fork.submits("more", "answer 8", 5)
 		for _, r := range api.requests("") {
 			expectNotIn(t, "a request", r.text(), "本会话受监督")
 		}
@@ -550,9 +545,9 @@ func TestRealClientBudget(t *testing.T) {
 	dear.out = 100000
 	answers := script{agent: []apiReply{answer},
 		reviewer: []apiReply{replyVerdict(false, "not yet"), dear, replyVerdict(false, "too late")}}
-	forClients(t, answers, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
+	forClients(t, answers, func(t *testing.T, box *sandbox, api *scriptedAPI) {
 		box.write(".claude/ccc.json", 0o600, `{"supervisor":{"max_budget_usd":1}}`)
-		box.run(5*time.Minute, "", "ccc", "--supervisor", "-p", "do it")
+		box.run(5*time.Minute, "", box.tried("-p", "do it")...)
 		expectEqual(t, "the verdicts", box.supervised(), []string{"do it: block limit"})
 		last := lastReview(t, box.onlyTimeline())
 		expectIs(t, "the budget that is used up", last.Error, fmt.Sprintf(budgetUsed.zh, 1.0))
@@ -562,7 +557,7 @@ func TestRealClientBudget(t *testing.T) {
 
 // /supervisor is heeded while it waits in the queue: off while the agent works, and while it is reviewed.
 func TestRealClientQueuedSwitch(t *testing.T) {
-	forClients(t, script{}, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
+	forClients(t, script{}, func(t *testing.T, box *sandbox, _ *scriptedAPI) {
 		var isHeld atomic.Bool
 		defer isHeld.Store(false)
 		box.answering(func(r apiRequest) apiReply {
@@ -608,14 +603,14 @@ func TestRealClientQueuedSwitch(t *testing.T) {
 // for, or no review takes place.
 func TestRealClientWrapperAddsMode(t *testing.T) {
 	answers := script{reviewer: []apiReply{bash("git init -q touched"), replyVerdict(true, "")}}
-	forClients(t, answers, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
+	forClients(t, answers, func(t *testing.T, box *sandbox, api *scriptedAPI) {
 		for flags, want := range map[string]string{
 			"--dangerously-skip-permissions":      "allow",
 			"--permission-mode bypassPermissions": "allow", // which is disabled: the mode is default
 			"--permission-mode acceptEdits":       "failed",
 		} {
 			box.use(newScriptedAPI(t, answers))
-			box.claudeIs("exec " + client.path + ` "$@" ` + flags + "\n")
+			box.claudeIs("exec " + box.client.path + ` "$@" ` + flags + "\n")
 			prompt := strings.Trim(flags, "-")
 			box.prints("done", prompt)
 			expectIs(t, flags, slices.Contains(box.supervised(), prompt+": "+want), true)
@@ -627,7 +622,7 @@ func TestRealClientWrapperAddsMode(t *testing.T) {
 
 // A pasted picture with words is one request, and the reviewer has both.
 func TestRealClientPastedPicture(t *testing.T) {
-	forClients(t, script{}, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
+	forClients(t, script{}, func(t *testing.T, box *sandbox, api *scriptedAPI) {
 		var shot bytes.Buffer
 		check(t, png.Encode(&shot, image.NewGray(image.Rect(0, 0, 1, 1))))
 		box.write("../work/shot.png", 0o600, shot.String())

@@ -3,11 +3,13 @@ package main
 // The real Claude Codes of the tests, from npm, and a scripted Messages API on loopback: no model, no key.
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -96,30 +98,38 @@ fi
 ls "$dir"/node_modules/$name-*/claude | tail -n 1`
 
 // realTest is a test on a real client, with a sandbox of its own and the API of its models.
-type realTest func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI)
+type realTest func(t *testing.T, box *sandbox, api *scriptedAPI)
 
 // forClients runs test on each client, with a sandbox in which "ccc" is the test binary and the models
-// follow s.
-func forClients(t *testing.T, s script, test realTest) { runOn(t, realClients(t), s, test) }
+// follow s. All rows of all tests run beside each other.
+func forClients(t *testing.T, s script, test realTest) { forRow(t, "", s, test) }
 
-// forNewest is forClients for the last client of the list alone.
-func forNewest(t *testing.T, s script, test realTest) {
-	clients := realClients(t)
-	runOn(t, clients[len(clients)-1:], s, test)
+// forRow is forClients for one row of a test.
+func forRow(t *testing.T, row string, s script, test realTest) {
+	runOn(t, realClients(t), row, s, test)
 }
 
-func runOn(t *testing.T, clients []realClient, s script, test realTest) {
+// forNewest is forRow for the last client of the list alone.
+func forNewest(t *testing.T, row string, s script, test realTest) {
+	clients := realClients(t)
+	runOn(t, clients[len(clients)-1:], row, s, test)
+}
+
+func runOn(t *testing.T, clients []realClient, row string, s script, test realTest) {
+	beside(t)
 	for _, client := range clients {
-		t.Run(client.version, func(t *testing.T) {
+		t.Run(path.Join(row, client.version), func(t *testing.T) {
 			box := newSandbox(t, client.path)
 			api := newScriptedAPI(t, s)
+			box.client = client
+			box.vars = append(box.vars, testTrustVariable+"=1")
 			box.use(api)
 			defer func() {
 				if t.Failed() {
 					t.Logf("requests: %v\nlog:\n%s", box.api, box.log())
 				}
 			}()
-			test(t, client, box, api)
+			test(t, box, api)
 		})
 	}
 }
@@ -127,7 +137,19 @@ func runOn(t *testing.T, clients []realClient, s script, test realTest) {
 // start starts a supervised session in a terminal, and waits until it takes keys.
 func (box *sandbox) start(args ...string) *terminal {
 	box.t.Helper()
-	return box.open(append([]string{"ccc", "--supervisor"}, args...)...)
+	return box.open(box.tried(args...)...)
+}
+
+// tried is the command of a supervised launch whose hooks count as tried, which takes a start of claude:
+// TestRealClientTrial and its neighbours try them.
+func (box *sandbox) tried(args ...string) (command []string) {
+	box.t.Helper()
+	args = append([]string{"--supervisor"}, args...)
+	if box.runAs == 0 { // else what this process writes is not that user's
+		l, _ := box.plan(args...)
+		check(box.t, cmp.Or(l.write(), os.WriteFile(l.markFile(), nil, 0o600)))
+	}
+	return append([]string{"ccc"}, args...)
 }
 
 // open starts a session in a terminal by that command, and waits until it takes keys.
@@ -141,7 +163,7 @@ func (box *sandbox) open(command ...string) *terminal {
 // prints runs a supervised session with -p, and wants answer on stdout.
 func (box *sandbox) prints(answer, prompt string, args ...string) commandResult {
 	box.t.Helper()
-	got := box.run(2*patience, "", append([]string{"ccc", "--supervisor", "-p", prompt}, args...)...)
+	got := box.run(2*patience, "", box.tried(append([]string{"-p", prompt}, args...)...)...)
 	if got.code != 0 || got.timedOut || strings.TrimSpace(got.stdout) != answer {
 		box.t.Errorf("got %+v, want %q", got, answer)
 	}

@@ -25,7 +25,7 @@ import (
 // ends is no request: it is not listed, and what was asked for last stays. Until it has ended the reviews
 // are counted on.
 func TestRealClientBackgroundTask(t *testing.T) {
-	forClients(t, script{}, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
+	forClients(t, script{}, func(t *testing.T, box *sandbox, _ *scriptedAPI) {
 		api := box.answering(func(r apiRequest) apiReply {
 			request := r.request()
 			isFirst := !strings.Contains(request, "上次反馈") && !strings.Contains(request, "and more")
@@ -60,7 +60,7 @@ func TestRealClientBackgroundTask(t *testing.T) {
 		expectIn(t, "the request", api.lastReview(t), "第 2 轮，")
 		tty.prompt("the end")
 		expect("after it", 5, "PASSED start it", "PASSED and more", "the end")
-		box.recordTranscript(client.version, "background", api)
+		box.recordTranscript("background", api)
 	})
 }
 
@@ -68,8 +68,7 @@ func TestRealClientBackgroundTask(t *testing.T) {
 // that the agent has scheduled does: Claude Code submits it as a prompt, which is none of the requests, and
 // not waited for. The reviewer is told what is scheduled.
 func TestRealClientWoken(t *testing.T) {
-	beside(t)
-	forClients(t, script{}, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
+	forClients(t, script{}, func(t *testing.T, box *sandbox, _ *scriptedAPI) {
 		api := box.answering(func(r apiRequest) apiReply {
 			switch last := r.last("user"); {
 			case r.Kind == "review" && len(box.timelineVerdicts()) == 0:
@@ -107,7 +106,7 @@ func TestRealClientWoken(t *testing.T) {
 // back or kept out, but what was typed while the agent worked, and what was said before a compaction and
 // before a fork. Where the agent has only talked that is said.
 func TestRealClientRequests(t *testing.T) {
-	forClients(t, script{}, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
+	forClients(t, script{}, func(t *testing.T, box *sandbox, _ *scriptedAPI) {
 		queued, last := make(chan bool), make(chan bool)
 		api := box.answering(func(r apiRequest) apiReply {
 			switch words := r.last("user"); {
@@ -177,7 +176,7 @@ func TestRealClientRequests(t *testing.T) {
 		expectRequests(7, "PASSED slow words", "typed at the last words")
 		tty.tmux("kill-server")
 		box.quiet(20 * time.Second)
-		box.recordTranscript(client.version, "requests", api)
+		box.recordTranscript("requests", api)
 		box.prints("done", "forked request", "--continue", "--fork-session")
 		inFork := []string{"third request", "slow words", "typed at the last words", "forked request"} // no more
 		expectEqual(t, "the requests in a fork", listedRequests(t, api.lastReview(t)), inFork)
@@ -222,8 +221,7 @@ func (box *sandbox) transcripts() (text string) {
 // What the user types while the agent works and sends with Esc is a request, also where Claude Code leaves
 // it out of the conversation; then the request says so. What the user took back is none.
 func TestRealClientCorrections(t *testing.T) {
-	beside(t)
-	forClients(t, script{}, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
+	forClients(t, script{}, func(t *testing.T, box *sandbox, _ *scriptedAPI) {
 		late := make(chan bool)
 		api := box.answering(func(r apiRequest) apiReply {
 			words := r.last("user")
@@ -305,7 +303,7 @@ func TestRealClientCorrections(t *testing.T) {
 		tty.enter("instead of it")
 		closed = closed[:1]
 		expect("instead of it")
-		box.recordTranscript(client.version, "corrections", api)
+		box.recordTranscript("corrections", api)
 		asked := len(api.requests("agent"))
 		tty.prompt("withdrawn")
 		api.await(t, "agent", asked+1)
@@ -334,8 +332,7 @@ func (r apiRequest) plans() (reply apiReply, isPlan bool) {
 // What the user answers to a question, and the words with which they refuse or approve a call or a plan,
 // stand among the requests, also after a compaction.
 func TestRealClientAnswers(t *testing.T) {
-	beside(t)
-	forClients(t, script{}, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
+	forClients(t, script{}, func(t *testing.T, box *sandbox, _ *scriptedAPI) {
 		api := box.answering(func(r apiRequest) apiReply {
 			plan, isPlan := r.plans()
 			switch words := r.last("user"); {
@@ -366,12 +363,7 @@ func TestRealClientAnswers(t *testing.T) {
 		// pick marks that entry of a menu, has it take words by key, and types them.
 		pick := func(entry, key, words string) {
 			t.Helper()
-			for range 8 {
-				if tty.shows(3*time.Second, func(screen string) bool { return marked(screen, entry) }) {
-					break
-				}
-				tty.keys("Down")
-			}
+			tty.pressUntil("Down", entry, func(screen string) bool { return marked(screen, entry) })
 			if key != "" {
 				tty.keys(key)
 			}
@@ -418,12 +410,8 @@ func TestRealClientAnswers(t *testing.T) {
 			send("Enter", "Do you want")
 			expect("make a file", told+words)
 		}
-		for range 5 {
-			if tty.shows(2*time.Second, func(screen string) bool { return strings.Contains(screen, "plan mode on") }) {
-				break
-			}
-			tty.keys("BTab")
-		}
+		inPlanMode := func(screen string) bool { return strings.Contains(screen, "plan mode on") }
+		tty.pressUntil("BTab", "plan mode", inPlanMode)
 		tty.prompt("plan it")
 		for _, reply := range [][2]string{{"make it green", "Enter"}, {"but yellow at the door", "BTab"}} {
 			tty.waitFor("Would you like to proceed?")
@@ -435,14 +423,14 @@ func TestRealClientAnswers(t *testing.T) {
 		tty.waitFor("Compacted")
 		tty.prompt("after the compaction")
 		expect("after the compaction")
-		box.recordTranscript(client.version, "answers", api)
+		box.recordTranscript("answers", api)
 	})
 }
 
 // A plan that the user approved with "clear context" begins a session without a prompt: the plan is its
 // request, and its change begins at the commit.
 func TestRealClientPlanCleared(t *testing.T) {
-	forClients(t, script{}, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
+	forClients(t, script{}, func(t *testing.T, box *sandbox, _ *scriptedAPI) {
 		api := box.answering(func(r apiRequest) apiReply {
 			if plan, isPlan := r.plans(); isPlan && r.Kind == "agent" {
 				return plan
@@ -464,38 +452,21 @@ func TestRealClientPlanCleared(t *testing.T) {
 	})
 }
 
-// What is asked with -p, on stdin, in a stream and by a command is a request, and so is what was asked
-// before a session was switched on.
+// A command, on stdin, and what a stream has are requests. TestRealClientNested has words with -p, and
+// TestRealClientSwitchOfOne what was asked before a session was switched on.
 func TestRealClientPrinted(t *testing.T) {
-	beside(t)
-	forClients(t, script{}, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
+	forClients(t, script{}, func(t *testing.T, box *sandbox, api *scriptedAPI) {
 		box.write(".claude/commands/paint.md", 0o600, "paint it $ARGUMENTS\n")
 		const message = `{"type":"user","message":{"role":"user","content":"%s"}}` + "\n"
-		stream := fmt.Sprintf(message+message, "one", "two")
-		for _, test := range []struct {
-			stdin string
-			args  []string
-			want  []string
-		}{
-			{"", []string{"-p", "words"}, []string{"words"}},
-			{"", []string{"-p", "/paint red"}, []string{"/paint red"}},
-			{"words on stdin", []string{"-p"}, []string{"words on stdin"}},
-			{stream, append(asStream, "--input-format", "stream-json"), []string{"PASSED one", "two"}},
-		} {
-			got := box.run(3*time.Minute, test.stdin, append([]string{"ccc", "--supervisor"}, test.args...)...)
-			expectIs(t, fmt.Sprint(test.args, ": the exit code"), got.code, 0)
-			expectEqual(t, fmt.Sprint(test.args), listedRequests(t, api.lastReview(t)), test.want)
+		for stdin, want := range map[string][]string{"/paint red": {"/paint red"},
+			fmt.Sprintf(message+message, "one", "two"): {"PASSED one", "two"}} {
+			args := asStream
+			if len(want) > 1 {
+				args = append(asStream, "--input-format", "stream-json")
+			}
+			expectIs(t, stdin+": the exit code", box.run(3*time.Minute, stdin, box.tried(args...)...).code, 0)
+			expectEqual(t, "the requests", listedRequests(t, api.lastReview(t)), want)
 		}
-		reviewed := len(api.requests("review"))
-		tty := box.open("claude")
-		tty.prompt("before the switch")
-		tty.waitFor("done")
-		tty.prompt("/supervisor on")
-		tty.waitFor("已打开")
-		tty.prompt("after the switch")
-		api.await(t, "review", reviewed+1)
-		requests := []string{"before the switch", "after the switch"}
-		expectEqual(t, "of a session that was switched on", listedRequests(t, api.lastReview(t)), requests)
 	})
 }
 
@@ -528,7 +499,7 @@ var unrecorded = strings.Fields(`rendered renderedRole userType entrypoint gitBr
 // record writes lines of JSON as testdata/recordings/KIND-VERSION[-NAME].jsonl, if CCC_RECORD is set,
 // behind what head is. Each value stays, but for the sandbox's paths, long texts and lists, and the members
 // named above.
-func (box *sandbox) record(kind, version, name, head string, lines []byte) {
+func (box *sandbox) record(kind, name, head string, lines []byte) {
 	box.t.Helper()
 	if os.Getenv("CCC_RECORD") == "" {
 		return
@@ -543,7 +514,8 @@ func (box *sandbox) record(kind, version, name, head string, lines []byte) {
 		out.WriteByte('\n')
 	}
 	check(box.t, os.MkdirAll(recordings, 0o755))
-	check(box.t, os.WriteFile(filepath.Join(recordings, recordingName(kind, version, name)), out.Bytes(), 0o644))
+	name = recordingName(kind, box.client.version, name)
+	check(box.t, os.WriteFile(filepath.Join(recordings, name), out.Bytes(), 0o644))
 }
 
 // recorded is a value as a recording has it.
@@ -574,7 +546,7 @@ func (box *sandbox) recorded(value any) any {
 
 // recordTranscript records the newest of the sandbox's transcripts, whose first line then tells the
 // requests that the reviewer got. Entries that hold no words and no place in the conversation are left out.
-func (box *sandbox) recordTranscript(version, name string, api *scriptedAPI) {
+func (box *sandbox) recordTranscript(name string, api *scriptedAPI) {
 	box.t.Helper()
 	if os.Getenv("CCC_RECORD") == "" {
 		return
@@ -604,7 +576,7 @@ func (box *sandbox) recordTranscript(version, name string, api *scriptedAPI) {
 	}))
 	head := string(encodeJSON(map[string]any{"type": toldLine, "told": api.told(box.t)})) + "\n"
 	ids := regexp.MustCompile(`([0-9a-f]{8})-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`)
-	box.record("transcript", version, name, head, ids.ReplaceAll(lines, []byte("$1")))
+	box.record("transcript", name, head, ids.ReplaceAll(lines, []byte("$1")))
 }
 
 // toldLine is the type of a recorded transcript's first line.
@@ -613,7 +585,7 @@ const toldLine = "told-to-the-reviewer"
 // What the recordings hold, on the client itself: the events that ccc reads, with the types that it
 // expects, and what each kind of stream comes to.
 func TestRealClientRecordings(t *testing.T) {
-	forClients(t, script{}, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
+	forClients(t, script{}, func(t *testing.T, box *sandbox, _ *scriptedAPI) {
 		api := box.answering(func(r apiRequest) apiReply {
 			request, last := r.request(), r.last("user")
 			_, requests, _ := strings.Cut(request, "## 用户的要求")
@@ -660,8 +632,8 @@ func TestRealClientRecordings(t *testing.T) {
 			check(t, err)
 			own := text[before:]
 			before = len(text)
-			expectRecordedStream(t, name, client.version, own)
-			box.record("stream", client.version, name, "", own)
+			expectRecordedStream(t, name, box.client.version, own)
+			box.record("stream", name, "", own)
 		}
 		tty.prompt("ask me")
 		tty.choose("one file")
@@ -679,7 +651,7 @@ func TestRealClientRecordings(t *testing.T) {
 		tty.prompt("/supervisor off")
 		tty.waitFor("监督已关闭")
 		expectRecordedEvents(t, []byte(box.read("events")))
-		box.record("events", client.version, "", "", []byte(box.read("events")))
+		box.record("events", "", "", []byte(box.read("events")))
 		expectIn(t, "what the agent got", strings.Join(api.agentsUserTexts(), "\n"), "<task-notification>")
 	})
 }

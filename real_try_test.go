@@ -138,10 +138,11 @@ func TestRealClientCopy(t *testing.T) {
 		}
 	}
 	answers.reviewer = append(answers.reviewer, replyVerdict(true, ""))
-	forClients(t, answers, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
+	forClients(t, answers, func(t *testing.T, box *sandbox, api *scriptedAPI) {
 		needCopy(t, box)
 		box.repository()
-		box.vars = append(box.vars, "GOCACHE="+strings.TrimSpace(string(cache))) // one that is warm
+		warm := "GOCACHE=" + strings.TrimSpace(string(cache))
+		box.vars = append(box.vars, testTrustVariable+"=", warm)
 		check(t, os.Mkdir(filepath.Join(box.work, "sub"), 0o700))
 		box.prints("done", "do it")
 		box.expectVerdicts(verdictAllow)
@@ -191,7 +192,6 @@ func (box *sandbox) ordinary() {
 // where it may, but not in the sandbox, even where the reviewer asks to leave it. That sandbox leaves files
 // of its own in a project at the agent's calls: the agent makes one first.
 func TestRealClientReadOnly(t *testing.T) {
-	beside(t)
 	for _, tool := range []string{"bwrap", "socat"} {
 		if _, err := exec.LookPath(tool); err != nil && os.Getenv("CCC_REAL_CLAUDE") != "" {
 			t.Fatal(err)
@@ -203,68 +203,67 @@ func TestRealClientReadOnly(t *testing.T) {
 	const ruled = `"permissions":{"allow":["Bash(python3:*)","Edit","Write","NotebookEdit"]}`
 	mayWrite := map[string]bool{sandboxed + "," + ruled: false, ruled: true}
 	for settings, writes := range mayWrite {
-		t.Run(settings, func(t *testing.T) {
-			forClients(t, script{}, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
-				file := func(tool, name, members string) apiReply {
-					kind := map[bool]string{true: "notebook_path", false: "file_path"}[tool == "NotebookEdit"]
-					return replyTool(tool, fmt.Sprintf(`{%q:%q%s}`, kind, filepath.Join(box.work, name), members))
+		forRow(t, settings, script{}, func(t *testing.T, box *sandbox, _ *scriptedAPI) {
+			file := func(tool, name, members string) apiReply {
+				kind := map[bool]string{true: "notebook_path", false: "file_path"}[tool == "NotebookEdit"]
+				return replyTool(tool, fmt.Sprintf(`{%q:%q%s}`, kind, filepath.Join(box.work, name), members))
+			}
+			calls := []struct {
+				call  apiReply
+				wants string // in its result
+			}{
+				{bash("echo bad > notes.txt"), "Permission to use Bash"},
+				{bash("touch made"), "Permission to use Bash"},
+				{bash(`python3 -c 'open("ruled", "w")'`), ""},
+				{replyTool("Bash", `{"command":"python3 -c 'open(\"left\", \"w\")'","description":"write",`+
+					`"dangerouslyDisableSandbox":true}`), ""},
+				{file("Edit", "notes.txt", `,"old_string":"a note","new_string":"bad"`), "denied"},
+				{file("Write", "made.txt", `,"content":"bad"`), "denied"},
+				{file("Read", "book.ipynb", ""), `<cell id="a">`},
+				{file("NotebookEdit", "book.ipynb", `,"cell_id":"a","new_source":"2"`), "denied"},
+				{bash("cat notes.txt"), "a note"},
+				{file("Read", "notes.txt", ""), "a note"},
+				{bash(shellQuote(box.program()) + " try 'cat notes.txt; touch made; echo x >notes.txt; exit 3'"),
+					"Exit code 3\na note"},
+			}
+			var before []string
+			reviewed := 0
+			api := box.answering(func(r apiRequest) apiReply {
+				if r.Kind == "agent" && len(r.Messages) < 3 && !writes {
+					return bash("cat notes.txt")
 				}
-				calls := []struct {
-					call  apiReply
-					wants string // in its result
-				}{
-					{bash("echo bad > notes.txt"), "Permission to use Bash"},
-					{bash("touch made"), "Permission to use Bash"},
-					{bash(`python3 -c 'open("ruled", "w")'`), ""},
-					{replyTool("Bash", `{"command":"python3 -c 'open(\"left\", \"w\")'","description":"write",`+
-						`"dangerouslyDisableSandbox":true}`), ""},
-					{file("Edit", "notes.txt", `,"old_string":"a note","new_string":"bad"`), "denied"},
-					{file("Write", "made.txt", `,"content":"bad"`), "denied"},
-					{file("Read", "book.ipynb", ""), `<cell id="a">`},
-					{file("NotebookEdit", "book.ipynb", `,"cell_id":"a","new_source":"2"`), "denied"},
-					{bash("cat notes.txt"), "a note"},
-					{file("Read", "notes.txt", ""), "a note"},
-					{bash(shellQuote(box.program()) + " try 'cat notes.txt; touch made; echo x >notes.txt; exit 3'"),
-						"Exit code 3\na note"},
+				if r.Kind == "agent" || reviewed == len(calls) {
+					return usualReply(r)
 				}
-				var before []string
-				reviewed := 0
-				api := box.answering(func(r apiRequest) apiReply {
-					if r.Kind == "agent" && len(r.Messages) < 3 && !writes {
-						return bash("cat notes.txt")
-					}
-					if r.Kind == "agent" || reviewed == len(calls) {
-						return usualReply(r)
-					}
-					if reviewed == 0 {
-						before = snapshotOf(box.work, nil)
-					}
-					reviewed++
-					return calls[reviewed-1].call
-				})
-				box.write("../work/book.ipynb", 0o600, notebook)
-				box.repository()
-				box.setSettings("{" + settings + "}")
-				box.ordinary()
-				needCopy(t, box)
-				box.prints("done", "do it")
-				box.expectVerdicts(verdictAllow)
-				results := api.results()
-				for i, c := range calls {
-					expectIn(t, "a result", results[i], c.wants)
-					isRead := c.wants == "a note"
-					expectIs(t, "reading fails: "+results[i], isRead && strings.Contains(results[i], "Exit code"), false)
+				if reviewed == 0 {
+					before = snapshotOf(box.work, nil)
 				}
-				if writes {
-					before = append(before, `/ruled -rw-r--r-- ""`, `/left -rw-r--r-- ""`)
-				}
-				slices.Sort(before)
-				after := snapshotOf(box.work, nil)
-				slices.Sort(after)
-				expectEqual(t, "the project", after, before)
-				ran := []string{"cat notes.txt; touch made; echo x >notes.txt; exit 3 → 3"}
-				expectEqual(t, "the runs", box.ranCommands(), ran)
+				reviewed++
+				return calls[reviewed-1].call
 			})
+			box.write("../work/book.ipynb", 0o600, notebook)
+			box.repository()
+			box.setSettings("{" + settings + "}")
+			box.vars = append(box.vars, testTrustVariable+"=")
+			box.ordinary()
+			needCopy(t, box)
+			box.prints("done", "do it")
+			box.expectVerdicts(verdictAllow)
+			results := api.results()
+			for i, c := range calls {
+				expectIn(t, "a result", results[i], c.wants)
+				isRead := c.wants == "a note"
+				expectIs(t, "reading fails: "+results[i], isRead && strings.Contains(results[i], "Exit code"), false)
+			}
+			if writes {
+				before = append(before, `/ruled -rw-r--r-- ""`, `/left -rw-r--r-- ""`)
+			}
+			slices.Sort(before)
+			after := snapshotOf(box.work, nil)
+			slices.Sort(after)
+			expectEqual(t, "the project", after, before)
+			ran := []string{"cat notes.txt; touch made; echo x >notes.txt; exit 3 → 3"}
+			expectEqual(t, "the runs", box.ranCommands(), ran)
 		})
 	}
 }
@@ -272,7 +271,6 @@ func TestRealClientReadOnly(t *testing.T) {
 // A reviewer that Claude Code wakes because what it has started has ended: with words it takes its verdict
 // back in no way, and a verdict that it gives only then counts. The request asks for none before.
 func TestRealClientReviewerWoken(t *testing.T) {
-	beside(t)
 	const refusal = `{"allow_stop": false, "feedback": "fix the race"}`
 	const approval = `{"allow_stop": true, "feedback": ""}`
 	const noted, waiting = "Noted. My verdict stands.", "I wait for it."
@@ -285,42 +283,40 @@ func TestRealClientReviewerWoken(t *testing.T) {
 		{"approved with the cache", "subagent", true, approval, noted, "allow"},
 		{"waited for a command", "command", true, waiting, refusal, "block allow"},
 	} {
-		t.Run(play.name, func(t *testing.T) {
-			forClients(t, script{}, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
-				say := func(text string) apiReply {
-					if strings.HasPrefix(text, "{") && !play.withCache {
-						return replyTool("StructuredOutput", text)
-					}
-					return replyText(text)
+		forRow(t, play.name, script{}, func(t *testing.T, box *sandbox, _ *scriptedAPI) {
+			say := func(text string) apiReply {
+				if strings.HasPrefix(text, "{") && !play.withCache {
+					return replyTool("StructuredOutput", text)
 				}
-				api := newAnsweringAPI(t, verdictForm.zh, func(r apiRequest) apiReply {
-					switch last := r.last("user"); {
-					case strings.Contains(last, "be a subagent"):
-						return apiReply{text: "I found nothing.", takes: time.Second}
-					case r.Kind != "review" && play.withCache:
-						return replyText("done").after(cacheLeast)
-					case r.Kind != "review":
-						return replyText("done")
-					case strings.Contains(r.request(), "第 2 轮，最多"):
-						return say(approval)
-					case strings.Contains(last, "task-notification"), strings.Contains(last, "structured-output-enforce"):
-						return say(play.woken)
-					case strings.Contains(last, "## ") && play.starts == "command":
-						return inBackground("cat notes.txt; sleep 2")
-					case strings.Contains(last, "## "):
-						return r.delegates("be a subagent")
-					}
-					return say(play.says)
-				})
-				box.use(api)
-				box.prints("done", "hello")
-				expectEqual(t, "the sessions", box.supervised(), []string{"hello: " + play.want})
-				if agent := api.requests("agent"); play.want != "allow" {
-					feedback := agent[len(agent)-1].last("user")
-					expectIn(t, "what the agent got", feedback, "Stop hook feedback:\nfix the race")
+				return replyText(text)
+			}
+			api := newAnsweringAPI(t, verdictForm.zh, func(r apiRequest) apiReply {
+				switch last := r.last("user"); {
+				case strings.Contains(last, "be a subagent"):
+					return apiReply{text: "I found nothing.", takes: time.Second}
+				case r.Kind != "review" && play.withCache:
+					return replyText("done").after(cacheLeast)
+				case r.Kind != "review":
+					return replyText("done")
+				case strings.Contains(r.request(), "第 2 轮，最多"):
+					return say(approval)
+				case strings.Contains(last, "task-notification"), strings.Contains(last, "structured-output-enforce"):
+					return say(play.woken)
+				case strings.Contains(last, "## ") && play.starts == "command":
+					return inBackground("cat notes.txt; sleep 2")
+				case strings.Contains(last, "## "):
+					return r.delegates("be a subagent")
 				}
-				expectIn(t, "the request", api.lastReview(t), "都结束了，再给判定")
+				return say(play.says)
 			})
+			box.use(api)
+			box.prints("done", "hello")
+			expectEqual(t, "the sessions", box.supervised(), []string{"hello: " + play.want})
+			if agent := api.requests("agent"); play.want != "allow" {
+				feedback := agent[len(agent)-1].last("user")
+				expectIn(t, "what the agent got", feedback, "Stop hook feedback:\nfix the race")
+			}
+			expectIn(t, "the request", api.lastReview(t), "都结束了，再给判定")
 		})
 	}
 }
@@ -328,7 +324,7 @@ func TestRealClientReviewerWoken(t *testing.T) {
 // Of a model that Claude Code does not know no cost is recorded or shown, and what it says of the model is
 // no part of the reason why a review failed.
 func TestRealClientUnknownModel(t *testing.T) {
-	forClients(t, script{}, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
+	forClients(t, script{}, func(t *testing.T, box *sandbox, _ *scriptedAPI) {
 		box.answering(byIteration(usualReply, replyVerdict(false, "not yet"),
 			replyError(400, "invalid_request_error", "planted")))
 		box.vars = append(box.vars, "ANTHROPIC_MODEL=glm-4.7")

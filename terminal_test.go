@@ -71,7 +71,6 @@ func (tty *terminal) keys(names ...string) {
 // prompt submits text once the client is idle.
 func (tty *terminal) prompt(text string) {
 	tty.box.t.Helper()
-	isIdle := func(screen string) bool { return !strings.Contains(screen, "esc to interrupt") }
 	tty.waitUntil("an idle client", isIdle)
 	tty.enter(text)
 	// Where a menu has taken the place of the input line, the last line with its mark is the prompt as it was
@@ -154,6 +153,20 @@ func (tty *terminal) shows(timeout time.Duration, there func(screen string) bool
 		}
 	}
 	return true
+}
+
+// pressUntil presses key until there finds what it looks for on the screen, each time after a change of it.
+func (tty *terminal) pressUntil(key, what string, there func(screen string) bool) {
+	tty.box.t.Helper()
+	for range 10 {
+		before := tty.screen()
+		if there(before) {
+			return
+		}
+		tty.keys(key)
+		tty.shows(3*time.Second, func(screen string) bool { return screen != before })
+	}
+	tty.box.t.Fatalf("%s brings no %q:\n%s", key, what, tty.screen())
 }
 
 // choose takes what is marked in the menu that shows text. A menu that has just come drops an Enter, as a
