@@ -368,23 +368,6 @@ func (box *sandbox) claudeIs(script string) {
 	expectIs(box.t, "the exit code of "+got.stderr, got.code, 0)
 }
 
-// expectBounded runs stops as Claude Code would, each after a block with stop_hook_active, and wants one
-// after at most so many to go through.
-func (box *sandbox) expectBounded(most int) {
-	box.t.Helper()
-	active := `"stop_hook_active":false`
-	for range most + 1 {
-		got := box.stop(active)
-		expectIs(box.t, "the exit code", got.code, 0)
-		if got.stdout == "" {
-			return
-		}
-		expectIs(box.t, "the decision", decided(got.stdout), blockNotYet)
-		active = inTurn
-	}
-	box.t.Errorf("after %d blocks the next stop is blocked, too", most)
-}
-
 // twoProviders is a ccc.json as a user writes it: kimi's token is a variable's value.
 const twoProviders = `{
 	"language" :  "zh",

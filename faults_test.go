@@ -6,7 +6,6 @@ package main
 import (
 	"encoding/json"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -26,7 +25,6 @@ func TestFaultStateDirectoryInPlace(t *testing.T) {
 	expectEnd(t, "a stop in a loop", box.stop(`"stop_hook_active":"no"`), 0, "", errNoCount.Error())
 	expectIs(t, "the reviews", box.calls("reviewer"), 0)
 	expectEnd(t, "a stop", box.stop(""), 0, blockNotYet, "counting the iteration")
-	box.expectBounded(1)
 }
 
 // The lock held by a process that is stopped does not hold a hook for long.
@@ -47,12 +45,12 @@ func TestFaultOutputUnwritable(t *testing.T) {
 	for _, name := range []string{outputPath, eventsPath, logPath} {
 		box.write(name+"/x", 0o600, "")
 	}
-	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"max_iterations":3}}`)
+	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"max_iterations":1}}`)
 	got := box.stop("")
 	expectEnd(t, "the stop", got, 0, blockNotYet, saidNotYet)
 	expectIn(t, "stderr", got.stderr, "opening the reviewer's output", "writing the timeline", "writing the log")
 	expectIs(t, "lines about the log", strings.Count(got.stderr, "writing the log"), 1)
-	box.expectBounded(3)
+	expectIs(t, "the next stop, at the limit", box.stop(inTurn).stdout, "")
 }
 
 // In the session the user reads what could not be recorded of a review, whatever that came to: stderr of a
@@ -108,52 +106,6 @@ func TestFaultManyLaunches(t *testing.T) {
 	expectIs(t, "it is JSON", json.Valid([]byte(text)), true)
 }
 
-// Killed at any moment, files are the old ones or the new ones, whole, and the
-// next run works.
-func TestFaultKilled(t *testing.T) {
-	const rounds = 50
-	box := newFakeBox(t)
-	box.write(".claude/ccc.json", 0o600, twoProviders)
-	box.vars = append(box.vars, "KIMI_TOKEN=x", "CCC_CLAUDE=/bin/true")
-	original := "{\n  \"mine\": 1\n}\n"
-	for i := range rounds {
-		box.setSettings(original)
-		launch := box.command("ccc", []string{"kimi", "glm"}[i%2], "--supervisor")
-		hook := box.command("ccc", "supervisor-hook")
-		hook.Stdin = strings.NewReader(box.event(eventPrompt, `"prompt":"/supervisor `+[]string{"on", "off"}[i%2]+
-			`"`))
-		for _, cmd := range []interface {
-			Start() error
-			Wait() error
-		}{launch, hook} {
-			check(t, cmd.Start())
-		}
-		time.Sleep(time.Duration(rand.IntN(12000)) * time.Microsecond)
-		launch.Process.Kill()
-		hook.Process.Kill()
-		launch.Wait()
-		hook.Wait()
-		if text := box.read(".claude/settings.json"); text != original &&
-			(!json.Valid([]byte(text)) || strings.Count(text, "supervisor-hook") != 4) {
-			t.Fatalf("round %d: settings.json is %q", i, text)
-		}
-		if text := box.read(statePath); text != "" && !json.Valid([]byte(text)) {
-			t.Fatalf("round %d: the state is %q", i, text)
-		}
-	}
-	box.submit("go on") // if no hook had its way before, the session is known now
-	for _, args := range [][]string{{"ccc", "kimi", "--supervisor"}, {"ccc", "status"}} {
-		got := box.run(10*time.Second, "", args...)
-		expectIs(t, "the exit code after the kills: "+got.stderr, got.code, 0)
-	}
-	// Beside a file of the user's what was left stays until that is written again.
-	for _, name := range box.files() {
-		if strings.HasPrefix(name, ".claude/ccc/") {
-			expectNotIn(t, "a file that is left", name, "ccc-tmp")
-		}
-	}
-}
-
 // Whatever the reviewer does to its streams, the hook decides as it should and stays below 64 MB. Linux
 // counts what the test itself had at the hook's start, too: so this runs alone, and before tests that take
 // much.
@@ -167,10 +119,8 @@ func TestFaultReviewer(t *testing.T) {
 	}
 	tests := []struct{ name, script, stdout, stderr string }{
 		{"exits_before_output", "exit 1", "", errNoResult.Error() + "（exit status 1）"},
-		{"exits_without_output", "exit 0", "", errNoResult.Error()},
 		{"dies_in_mid_line", `printf '{"type":"result","subtype":"succ'; kill -9 $$`, "", "dropped a line"},
 		{"never_reads_stdin", result, blockNotYet, ""},
-		{"no_last_newline", `printf %s "$(` + result + `)"`, blockNotYet, ""},
 		{"closes_stdout_early", result + "; exec >&-; sleep 0.2", blockNotYet, ""},
 		{"pipes_held_by_child", result + "; sleep 100 & exit 0", blockNotYet, ""},
 		{"floods_stderr", "head -c " + flood + " /dev/zero | tr '\\0' x >&2\n" + result, blockNotYet, ""},
@@ -207,33 +157,20 @@ func TestFaultReviewer(t *testing.T) {
 	}
 }
 
+// Whatever keys and values an event has, it is taken or refused. This takes memory: see TestFaultReviewer.
 func TestFaultInput(t *testing.T) {
-	box := newHookBox(t)
 	nested := strings.Repeat("[", 20000) + strings.Repeat("]", 20000)
-	tests := []struct {
-		name, stdin string
-		stdout      string
-	}{
-		{"deep_nesting", `{"session_id":"` + testSession + `","x":` + nested + `}`, ""},
-		{"too_large", `{"session_id":"` + testSession + `","x":"` + strings.Repeat("x", 64<<20) + `"}`, ""},
-		{"large", `{"session_id":"` + testSession + `","x":"` + strings.Repeat("x", 2<<20) + `"}`, blockNotYet},
-		{"duplicate_keys", `{"session_id":"../x","session_id":"` + testSession + `"}`, blockNotYet},
-		{"duplicate_keys_unsafe", `{"session_id":"` + testSession + `","session_id":"../x"}`, ""},
-		{"other_case", `{"session_id":"` + testSession + `","SESSION_ID":"../x"}`, ""},
-		{"bad_utf8", "{\"session_id\":\"" + testSession + "\",\"last_assistant_message\":\"\xff\xfe\"}",
-			blockNotYet},
-	}
-	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
-			if raceEnabled && test.name == "too_large" {
-				t.Skip("64 MiB take ten seconds there")
-			}
-			got := box.run(3*time.Minute, test.stdin, "ccc", "supervisor-hook")
-			if got.code != 0 || got.stdout != test.stdout ||
-				(test.stdout == "") != strings.Contains(got.stderr, "reading the hook event") {
-				t.Errorf("exit %d, %q, %.300q", got.code, got.stdout, got.stderr)
-			}
-		})
+	for members, isTaken := range map[string]bool{
+		`"session_id":"s","x":` + nested:                               false,
+		`"session_id":"s","x":"` + strings.Repeat("x", 64<<20) + `"`:   false,
+		`"session_id":"s","x":"` + strings.Repeat("x", 2<<20) + `"`:    true,
+		`"session_id":"../x","session_id":"s"`:                         true,
+		`"session_id":"s","session_id":"../x"`:                         false,
+		`"session_id":"s","SESSION_ID":"../x"`:                         false,
+		"\"session_id\":\"s\",\"last_assistant_message\":\"\xff\xfe\"": true,
+	} {
+		_, err := readEvent(strings.NewReader("{" + members + "}"))
+		expectIs(t, fmt.Sprintf("%.60q is taken", members), err == nil, isTaken)
 	}
 }
 

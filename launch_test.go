@@ -47,7 +47,7 @@ func TestLaunch(t *testing.T) {
 	const others = "CAP=3 CCC_LAUNCH=1700000000000.x"
 	// CAP is blockCapVariable, and ! stands before what is not there.
 	for _, test := range []struct{ line, vars, config, want string }{
-		{"-p hi", "", "{", "!CCC_SUPERVISOR= !CCC_LAUNCH= !CAP="},
+		{"-p hi", "", "{", "!CCC_SUPERVISOR= !CCC_LAUNCH= !CAP= !ANTHROPIC_MODEL="},
 		{"-p hi", "CCC_SUPERVISOR=1 CCC_LAUNCH=1-1", "{", "!CCC_SUPERVISOR= !CCC_LAUNCH="},
 		{"-p hi", "CCC_SUPERVISOR_HOOK=1 CCC_TRIAL=x CCC_TRIED=x", "{", "!CCC_SUPERVISOR_HOOK= !CCC_TRI"},
 		{"--supervisor -p hi", "CCC_SUPERVISOR_HOOK=1", "{", "CCC_SUPERVISOR=1 CAP=10 !CCC_SUPERVISOR_HOOK="},
@@ -56,6 +56,8 @@ func TestLaunch(t *testing.T) {
 		{"--supervisor -p hi", "", limited, "CAP=20"},
 		{"--supervisor -p hi", "", observing, "CCC_SUPERVISOR=1 !CAP="},
 		{"kimi --supervisor -- -p hi", "", "{", "CCC_SUPERVISOR=1 ANTHROPIC_MODEL=k2 CCC_PROVIDER=kimi"},
+		{"kimi -p hi", "ANTHROPIC_API_KEY=x CLAUDE_CODE_USE_VERTEX=1 CLAUDE_CODE_OAUTH_TOKEN=x", "{",
+			"ANTHROPIC_MODEL=k2 !ANTHROPIC_API_KEY= !CLAUDE_CODE_USE_VERTEX= !CLAUDE_CODE_OAUTH_TOKEN="},
 		{"kimi -p --add-dir /d -- hi", "CCC_PROVIDER=glm", "{", "CCC_PROVIDER=kimi CCC_ADD_DIRS=/d"},
 		{"-p hi", "CCC_PROVIDER=glm ANTHROPIC_X=t CCC_ADD_DIRS=/d", "{", "!CCC_PROV !ANTHROPIC !CCC_ADD_DIRS"},
 	} {

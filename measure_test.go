@@ -236,39 +236,3 @@ func wilson(k, n int) (low, high float64) {
 	whole := 1 + z*z/count
 	return max(0, (middle-half)/whole), min(1, (middle+half)/whole)
 }
-
-// The figures count a case by its first review; a failed one is in neither rate. Those by another model stand
-// apart.
-func TestMeasureFigures(t *testing.T) {
-	var cases []measuredCase
-	for name, truth := range map[string]string{"a": "not", "b": "done", "c": "not", "d": "not", "e": "done"} {
-		head := map[string]string{"truth": truth, "says": "comma|point"}
-		cases = append(cases, measuredCase{name: name, head: head})
-	}
-	slices.SortFunc(cases, func(a, b measuredCase) int { return strings.Compare(a.name, b.name) })
-	all := []measured{
-		{Case: "a", Verdict: verdictAllow, Seconds: 10, Cost: 0.1},
-		{Case: "b", Verdict: verdictBlock, Feedback: "not\nyet", Seconds: 20, Cost: 0.2},
-		{Case: "c", Verdict: verdictBlock, Feedback: "no Comma is read", Seconds: 30, Cost: 0.3},
-		{Case: "d", Verdict: verdictBlock, Feedback: "no test", Seconds: 40, Cost: 0.4},
-		{Case: "e", Verdict: verdictFailed, Error: "429", Seconds: 1},
-		{Case: "a", Verdict: verdictBlock, Feedback: "the point", Seconds: 50, Cost: 0.5},
-		{Case: "b", Verdict: verdictAllow, measuredBy: measuredBy{Model: "other"}, Seconds: 5},
-	}
-	want := `{"ccc":"","client":"","model":"","prompt":"","copy":""}
-approved though not done: 1 of 3 (6.1 to 79.2 %)
-sent back though done: 1 of 1 (20.7 to 100.0 %)
-no verdict: 1 of 6 reviews
-not the same each time: 1 (repetitions count here alone, and narrow no interval)
-right for another reason: 1
-seconds: median 20.00, nine of ten up to 50.00
-dollars: median 0.20, nine of ten up to 0.50
-  a, approved though not done: 
-  b, sent back though done: not yet
-  d, right for another reason: no test
-  e, no verdict: 429
-{"ccc":"","client":"","model":"other","prompt":"","copy":""}
-approved though not done: 0 of 0 (0.0 to 100.0 %)
-`
-	expectPrefix(t, "the figures", figures(cases, all), want)
-}

@@ -22,35 +22,6 @@ func valuesOf(env []string, name string) (values []string) {
 	return values
 }
 
-func TestProviderEnvironment(t *testing.T) {
-	box := newFakeBox(t)
-	box.write(".claude/ccc.json", 0o600, twoProviders)
-	box.vars = append(box.vars, "KIMI_TOKEN=SECRET", "ANTHROPIC_API_KEY=old", "ANTHROPIC_MODEL=old",
-		"CLAUDE_CODE_USE_BEDROCK=1", "CLAUDE_CODE_USE_VERTEX=1", "TWICE=1", "TWICE=2",
-		"CLAUDE_CODE_OAUTH_TOKEN=mine", "CLAUDE_CODE_EXTRA_BODY=mine")
-	l, got := box.plan("kimi", "-p", "hi")
-	expectEnd(t, "a launch", got, 0, "", "")
-	for name, want := range map[string][]string{
-		"ANTHROPIC_BASE_URL":      {"https://kimi.example"},
-		"ANTHROPIC_AUTH_TOKEN":    {"SECRET"},
-		"ANTHROPIC_MODEL":         {"k2"},
-		"TIMEOUT_MS":              {"600000000"},
-		"FAST":                    {"true"},
-		"LITERAL":                 {"a ${KIMI_TOKEN}"},
-		"ANTHROPIC_API_KEY":       nil,
-		"CLAUDE_CODE_USE_BEDROCK": nil,
-		"CLAUDE_CODE_USE_VERTEX":  nil,
-		"CLAUDE_CODE_OAUTH_TOKEN": nil,
-		"CLAUDE_CODE_EXTRA_BODY":  nil,
-		"TWICE":                   {"2"},
-	} {
-		expectEqual(t, name, valuesOf(l.env, name), want)
-	}
-	// Without a name a launch has no provider, whatever ccc.json has.
-	l, _ = box.plan("-p", "hi")
-	expectEqual(t, "without a name", valuesOf(l.env, urlVariable), nil)
-}
-
 // A settings file whose env would win over the provider, or that has what is the user's, stops the launch
 // before claude is started and anything is written. No value is shown.
 func TestProviderConflicts(t *testing.T) {

@@ -2,9 +2,6 @@ package main
 
 import (
 	"encoding/json"
-	"errors"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -52,30 +49,5 @@ func TestSlashCommand(t *testing.T) {
 		for operand := range strings.SplitSeq(operands, "|") {
 			expectIs(t, operand, isUnclear(operand), want)
 		}
-	}
-}
-
-// /supervisor is left alone where the user or the project has a command or a skill of that name, and only
-// there.
-func TestSlashCommandIsTheirs(t *testing.T) {
-	const users, projects = "claude/commands/supervisor.md", "project/.claude/commands/supervisor.md"
-	for _, test := range []struct {
-		path, text string
-		theirs     bool
-	}{
-		{users, commandFile.zh, false},
-		{users, "an older ccc's", false},
-		{users, "", true},
-		{"project/.claude/skills/supervisor/SKILL.md", "", true},
-		{"claude/skills/other/SKILL.md", "", false},
-	} {
-		dir := t.TempDir()
-		d := dirs{claude: filepath.Join(dir, "claude"), here: filepath.Join(dir, "project")}
-		check(t, os.MkdirAll(d.claude, 0o700))
-		older := map[string]string{d.commandFile(): checksum([]byte("an older ccc's"))}
-		check(t, os.WriteFile(d.installedFile(), encodeJSON(&installation{Files: older}), 0o600))
-		path := filepath.Join(dir, test.path)
-		check(t, errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(test.text), 0o600)))
-		expectIs(t, test.path+": "+test.text, theirCommand(d) != "", test.theirs)
 	}
 }
