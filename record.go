@@ -117,8 +117,10 @@ func (o *openChange) isOfPrompt() bool { return o.Seen.Tree == "" && o.Mark == "
 //
 // All of it is here if each path is as the stop left it. All of it is also here if some of it is, or no stop
 // has left anything, and HEAD has all of the branch, no other branch has got the rest, and nothing was
-// stashed. A prompt after which the agent has done nothing changes nothing. If an approval was shown some of
-// it, only the rest of what its last stop left counts from then on.
+// stashed. A prompt after which the agent has done nothing changes nothing.
+//
+// A part of it is here if some of what its last stop left is, or if nothing has got the rest: the agent has
+// taken that back. From the approval that was shown a part, only the rest counts.
 func (o *treeReader) holds(open *openChange, approved string) (h held) {
 	hasActed := open.Shown == "" && hasActedSince(open.Transcript, cmp.Or(open.Seen, open.begin).Time)
 	if open.isOfPrompt() && !hasActed {
@@ -153,8 +155,10 @@ func (o *treeReader) holds(open *openChange, approved string) (h held) {
 	}
 	isMerged := o.hasAll(open.Branch, open.Time)
 	h.isHere = isFound || isMerged && (hasActed || !isKnown)
-	h.isAll = isMerged && (isFound || !isKnown) &&
+	isNowhereElse := h.isHere && isMerged &&
 		o.hasAll("refs/stash", open.Time) && !o.isOnBranch(left, changed, open.Time)
+	h.isAll = isNowhereElse && (isFound || !isKnown)
+	h.isPart = !h.isAll && (isNowhereElse || isFound)
 	return h
 }
 
@@ -314,7 +318,7 @@ func (p place) approve(s sessionFiles, r review) error {
 		t.Approved = approval{seen, r.from}
 		for _, open := range t.Open {
 			h, isKnown := r.held[open.id()]
-			if h.isHere && !h.isAll && open.Seen.Tree != "" {
+			if h.isPart {
 				open.Shown = seen.Tree
 			}
 			if isKnown && !h.isAll {

@@ -99,8 +99,9 @@ type changeFacts struct {
 	held   map[string]held // see judgedChange
 }
 
-// held is how much of an open change is in a tree: something of it, and all of it.
-type held struct{ isHere, isAll bool }
+// held is how much of an open change is in a tree: something of it, only a part of what its last stop has
+// left, and all of it.
+type held struct{ isHere, isPart, isAll bool }
 
 // addition returns what the line of the end adds to that of the begin.
 func (r review) addition() review {
