@@ -162,27 +162,14 @@ func (box *sandbox) awaitHook() (pid int) {
 	}
 }
 
-// expectNoReviewer fails the test if anything of a review is alive so long from now, but for processes
-// whose command lines end with one of those spared, which it ends.
-func (box *sandbox) expectNoReviewer(within time.Duration, spared ...string) {
+// expectGone fails the test if so long from now a process is there with one of these in its command line.
+func (box *sandbox) expectGone(within time.Duration, parts ...string) {
 	box.t.Helper()
 	for deadline := time.Now().Add(within); ; time.Sleep(10 * time.Millisecond) {
-		var left []string
-		var ends []int
-		for _, process := range box.processes() {
-			pid, line, _ := strings.Cut(process, " ")
-			number, _ := strconv.Atoi(pid)
-			switch {
-			case slices.ContainsFunc(spared, func(end string) bool { return strings.HasSuffix(line, end) }):
-				ends = append(ends, number)
-			case strings.Contains(line, "--fork-session"), strings.Contains(line, "sleep 30"):
-				left = append(left, process)
-			}
-		}
+		left := slices.DeleteFunc(box.processes(), func(process string) bool {
+			return !slices.ContainsFunc(parts, func(part string) bool { return strings.Contains(process, part) })
+		})
 		if len(left) == 0 {
-			for _, pid := range ends {
-				_ = syscall.Kill(pid, syscall.SIGKILL)
-			}
 			return
 		}
 		if time.Now().After(deadline) {
@@ -200,22 +187,18 @@ func TestRealClientInterrupted(t *testing.T) {
 			done := make(chan commandResult, 1)
 			go func() { done <- box.run(patience, "", box.tried("-p", "hello")...) }()
 			hook := box.awaitHook()
-			switch name {
-			case "sigkill": // the reviewer takes its time, and what it has put into the background outlives it
+			if name == "sigkill" { // the reviewer takes its time, and what it has put into the background outlives it
 				syscall.Kill(hook, syscall.SIGKILL)
-				box.expectNoReviewer(patience, "sleep 301")
-			case "client_killed":
+				box.expectGone(patience, "--fork-session", "sleep 300")
+				expectIs(t, "the answer", (<-done).stdout, "done\n")
+				box.kill()
+			} else {
 				text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/environ", hook))
 				_, text, _ = bytes.Cut(text, []byte("\x00CLAUDE_PID="))
 				client, _ := strconv.Atoi(string(text[:max(0, bytes.IndexByte(text, 0))]))
 				syscall.Kill(client, syscall.SIGKILL)
-			}
-			box.expectNoReviewer(2 * soon())
-			got := <-done
-			if name == "client_killed" {
-				expectIs(t, "claude's end", got.code, -1)
-			} else {
-				expectIs(t, "the answer", got.stdout, "done\n")
+				box.expectGone(2*soon(), "--fork-session", "sleep 30")
+				expectIs(t, "claude's end", (<-done).code, -1)
 			}
 			box.awaitCancelled()
 		})
@@ -237,7 +220,7 @@ func TestRealClientEscape(t *testing.T) {
 		box.awaitHook()
 		tty.waitFor("[SUPERVISOR] 正在审查工作")
 		tty.keys("Escape")
-		box.expectNoReviewer(3 * soon()) // Claude Code takes some time for the key
+		box.expectGone(3*soon(), "--fork-session", "sleep 30") // Claude Code takes some time for the key
 		tty.waitFor("done")
 		box.awaitCancelled()
 		tty.prompt("once more") // which says so
