@@ -122,6 +122,9 @@ func (box *sandbox) use(api *scriptedAPI) {
 		"HTTPS_PROXY="+api.URL,
 		"NO_PROXY=127.0.0.1",
 	)
+	if box.settings() == noFile {
+		box.setSettings(`{"env":{}}`)
+	}
 	// What spares an interactive session the dialogs of a first start.
 	box.write(".claude.json", 0o600, fmt.Sprintf(`{"hasCompletedOnboarding":true,"theme":"dark",
 		"hasSeenAutoDefaultNotice":true,"hasSeenAutoDefaultNudge":true,
@@ -341,9 +344,13 @@ func (box *sandbox) settings() string {
 	return box.read(".claude/settings.json")
 }
 
-// setSettings writes settings.json, unless text is noFile.
+// setSettings writes settings.json, unless text is noFile. A real client that waits takes a tenth of a
+// processor for its animations, unless it is told to have none.
 func (box *sandbox) setSettings(text string) {
 	box.t.Helper()
+	if box.api != nil {
+		text = strings.Replace(text, "{", `{"prefersReducedMotion":true,`, 1)
+	}
 	if text != noFile {
 		box.write(".claude/settings.json", 0o600, text)
 	}

@@ -307,7 +307,7 @@ func TestRealClientTrialRefused(t *testing.T) {
 			{args: "--settings no.json", stderr: said + "Error: Settings file not found: " + box.work + "/no.json"},
 		} {
 			name := fmt.Sprint(test)
-			box.setSettings(cmp.Or(test.settings, "{}"))
+			box.setSettings(cmp.Or(test.settings, `{"env":{}}`))
 			vars, before := box.vars, box.settings()
 			box.vars = append(box.vars[:len(vars):len(vars)], test.variable)
 			args := append([]string{"ccc", "--supervisor", "-p", "hi"}, strings.Fields(test.args)...)

@@ -145,12 +145,14 @@ func (tty *terminal) waitUntil(what string, there func(screen string) bool) {
 }
 
 // shows waits until there finds what it looks for on the screen, and tells whether it did before timeout. A
-// look costs 5 ms of a processor, and eight tests on the real client wait beside each other.
+// look costs 5 ms of a processor, and many tests on the real client wait beside each other.
 func (tty *terminal) shows(timeout time.Duration, there func(screen string) bool) bool {
-	for deadline := time.Now().Add(timeout); !there(tty.screen()); time.Sleep(200 * time.Millisecond) {
+	pause := 100 * time.Millisecond
+	for deadline := time.Now().Add(timeout); !there(tty.screen()); time.Sleep(pause) {
 		if time.Now().After(deadline) {
 			return false
 		}
+		pause = min(2*pause, time.Second/2)
 	}
 	return true
 }
