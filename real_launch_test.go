@@ -361,7 +361,8 @@ func TestRealClientTrial(t *testing.T) {
 		box.setSettings(`{"hooks":{"SessionStart":[` + usersHook + `]}}`)
 		box.vars = append(box.vars, testTrustVariable+"=none")
 		for i, starts := range []int{2, 4, 5} { // the client moves a setting of .claude.json's into settings.json
-			box.prints("done", "hi")
+			got := box.run(3*time.Minute, "", "ccc", "--supervisor", "-p", "hi")
+			expectIs(t, "the answer", got.stdout, "done\n")
 			expectIs(t, "starts of the user's hook", strings.Count(box.read("starts"), "start"), starts)
 			expectIs(t, "the reviews", len(api.requests("review")), i+1)
 		}
