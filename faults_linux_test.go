@@ -103,17 +103,6 @@ func TestFaultSync(t *testing.T) {
 	}
 }
 
-// A state that belongs to another user can't be read: as nobody, so that the
-// mode of the file counts.
-func TestFaultOthersFile(t *testing.T) {
-	onlyRoot(t)
-	box := newHookBox(t)
-	box.write(statePath, 0o600, `{"session_id":"`+testSession+`","count":3}`)
-	box.ordinary()
-	check(t, os.Chown(filepath.Join(box.home, statePath), 0, 0))
-	expectEnd(t, "the stop", box.stop(""), 0, blockNotYet, "permission denied")
-}
-
 // A record that belongs to another user, or whose lock does: each event says so, and what was sent back
 // there stays. If it can't be read, ccc verdict can't tell.
 func TestFaultOthersRecord(t *testing.T) {

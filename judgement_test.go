@@ -1,7 +1,7 @@
 package main
 
-// Judgement cases: short conversations with the verdict that the default prompt must lead to. Their form is
-// tested always, the verdicts only with a real model, which costs money:
+// Judgement cases: short conversations with the verdict that the default prompt must lead to. They are tested
+// only with a real model, which costs money:
 //
 //	CCC_JUDGE_CLAUDE=claude go test -timeout 3h -v -run TestJudgements .
 //
@@ -224,30 +224,6 @@ func TestJudgements(t *testing.T) {
 			check(t, err)
 			expectIs(t, fmt.Sprintf("it is approved (%q): %s", got, feedback), got == verdictAllow, *c.AllowStop)
 		})
-	}
-}
-
-// Each case has a verdict, requests and a conversation, and half of them are to be allowed.
-func TestJudgementCases(t *testing.T) {
-	for _, language := range []string{chinese, english} {
-		speakIn(t, language)
-		more := 0 // that are to be allowed
-		for name, c := range readJudgements(t, language) {
-			isWhole := c.AllowStop != nil && c.Prompts != nil && c.Conversation != nil && c.Iteration > 0
-			isEvent := c.Event == eventStop && c.Question == nil || c.Event == eventPreToolUse && c.Question != nil
-			if !isWhole || !isEvent {
-				t.Fatalf("%s: it lacks something", name)
-			}
-			for number, remark := range c.Remarks {
-				isRemark := number > 0 && number <= len(c.Prompts) && judgementRemark(remark) != ""
-				expectIs(t, fmt.Sprint(name, ": a remark of prompt ", number), isRemark, true)
-			}
-			if *c.AllowStop {
-				more += 2
-			}
-			more--
-		}
-		expectIs(t, fmt.Sprint(language, ": allowed more than refused: ", more), max(more, -more) <= 2, true)
 	}
 }
 

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-var update = flag.Bool("update", false, "write what was printed into testdata/show and testdata/stories")
+var update = flag.Bool("update", false, "write what was printed into testdata/show")
 
 // expectWidth fails the test when a line is wider than columns. It counts in its own way: what begins at the
 // CJK radicals takes two.
@@ -118,24 +118,6 @@ func TestShowColours(t *testing.T) {
 	}
 }
 
-// On a terminal no line of ccc status is wider than that, not even the sum.
-func TestStatusFits(t *testing.T) {
-	box := newFakeBox(t)
-	box.vars = append(box.vars, "LANG=en", "NO_COLOR=1")
-	refused := outcome{Verdict: verdictBlock, CostUSD: 12.5}
-	records := []any{prompted("mend it").in(box.work).at(ago(time.Hour))}
-	for i := range 5 {
-		id := fmt.Sprint(i)
-		of := review{ID: id, Event: eventStop, Begun: ago(time.Hour), Ended: ago(time.Minute), outcome: refused}
-		of.Seen.Tree = id
-		records = append(records, ended(of))
-	}
-	box.timelineOf(testSession, records...)
-	got := onTerminal(t, box.command("ccc", "status"), 80)
-	expectWidth(t, strings.ReplaceAll(got, "\r", ""), 80)
-	expectIn(t, "the sum", got, "(4 of them acted on)", "not reviewed ·\r\n$62.50\r\n")
-}
-
 // A review that runs is seen in status and its JSON, with what it does now.
 func TestStatusReviewing(t *testing.T) {
 	box := newShowBox(t, 120)
@@ -164,21 +146,26 @@ func TestStatusReviewing(t *testing.T) {
 			`1 review · 1 sent back · 0 approved · 0 not reviewed\n$`)
 }
 
-// A screen of sessions, each on one line, told apart by their requests.
+// A screen of sessions, each on one line, told apart by their requests; no line is wider than the screen, not
+// even the sum.
 func TestStatusMany(t *testing.T) {
 	box := newShowBox(t, 80)
-	approved := outcome{Verdict: verdictAllow, CostUSD: 1}
+	box.vars = append(box.vars, "LANG=en", "NO_COLOR=1")
+	refused := func(tree string) entry {
+		r := review{Iteration: 10, Limit: 10, outcome: outcome{Verdict: verdictBlock, CostUSD: 1}}
+		r.Seen.Tree = tree
+		return ended(r).at(ago(time.Hour))
+	}
 	for i := range statusRows + 5 {
 		asked := prompted(fmt.Sprintf("task %d: %s", i, strings.Repeat("and so on ", 9)))
-		box.timelineOf(fmt.Sprintf("session%02d", i),
-			asked.in("/home/you/a/long/path/to/shop").at(ago(time.Duration(i)*time.Minute)),
-			ended(review{Ended: ago(time.Hour), Iteration: 10, Limit: 10, outcome: approved}))
+		asked = asked.in("/home/you/a/long/path/to/shop").at(ago(time.Duration(i) * time.Minute))
+		box.timelineOf(fmt.Sprintf("session%02d", i), asked, refused("1"), refused("2"))
 	}
-	for _, columns := range []int{80, 120} {
+	for columns, ofSum := range map[int]int{80: 2, 120: 1} {
 		box.vars = append(box.vars, fmt.Sprintf("COLUMNS=%d", columns))
-		got := box.ccc("status")
+		got := strings.ReplaceAll(onTerminal(t, box.command("ccc", "status"), 80), "\r", "")
 		expectWidth(t, got, columns)
-		expectCounts(t, "status", got, map[string]int{"  task ": statusRows, "\n": statusRows + 3})
+		expectCounts(t, "status", got, map[string]int{"  task ": statusRows, "\n": statusRows + 2 + ofSum})
 	}
 	expectIs(t, "as JSON", strings.Count(box.ccc("status", "--json"), `"session_id"`), statusRows+5)
 }

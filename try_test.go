@@ -72,48 +72,6 @@ func TestTryHomeTold(t *testing.T) {
 	expectIs(t, "of another", told(), true)
 }
 
-// What the reviewer runs in a copy changes nothing, is recorded with its end, and stands in receipt and log;
-// so does a call of ccc try that is wrong, once.
-func TestTryOffered(t *testing.T) {
-	box := newShowBox(t, 200)
-	needCopy(t, box)
-	box.inSession()
-	try := tryCommand()
-	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"allowed_tools":["Read"]}}`)
-	box.reviews(fakeReview{
-		calls("Bash", string(encodeJSON(map[string]string{"command": try + " --timeout x 'make lint'"})), ""),
-		runs(try + ` 'cat notes.txt; echo changed >notes.txt; touch new; exit 3' >"$dir/ran"; ` + try +
-			` sleep 0.2; ` + try + ` --timeout 100ms 'sleep 5'; ` + try + ` --timeout x 'make lint'`),
-		decides(false, "not yet")})
-	got := box.stop("")
-	expectIs(t, "the decision", decided(got.stdout), blockNotYet)
-	expectIn(t, "the receipt", got.stdout, " · sleep 5 → 到了时限，已结束 · ccc try --timeout x 'make lint' → 退出码 2")
-	args, request := box.read("../fake/reviewer-1.args"), box.read("../fake/reviewer-1.stdin")
-	expectIn(t, "the reviewer's command line", args, "--allowedTools\nRead\nBash("+try+":*)\n",
-		reviewerSettings(nil, try, []string{box.work}, false))
-	expectIn(t, "the request", request, "```sh\n"+tryExample(try)+"\n```")
-	expectNotIn(t, "the request", request, "这里建不了副本")
-	expectIs(t, "the output of the reviewer's command", box.read("../fake/ran"), "a note\n")
-	if names, _ := filepath.Glob(box.work + "/*"); len(names) != 1 ||
-		box.read("../work/notes.txt") != "a note\n" {
-		t.Errorf("the project holds %q", names)
-	}
-	var ran []string
-	for _, r := range box.lastRuns() {
-		ran = append(ran, fmt.Sprintf("%s %d %v", r.Command, *r.ExitCode, r.DurationSeconds > 0 &&
-			r.DurationSeconds < 5))
-	}
-	want := []string{"cat notes.txt; echo changed >notes.txt; touch new; exit 3 3 true", "sleep 0.2 0 true",
-		"sleep 5 124 true", "ccc try --timeout x 'make lint' 2 false"}
-	expectEqual(t, "what is recorded", ran, want)
-	expectCounts(t, "ccc log", box.ccc("log"), map[string]int{"make lint": 1, "    实测：": 4})
-	// Outside a review nothing is recorded.
-	box.run(10*time.Second, "", "ccc", "try", "true")
-	if n := len(box.timeline(testSession)); n != 5 {
-		t.Errorf("%d records", n)
-	}
-}
-
 // lastRuns are the commands that ran in the last review of testSession.
 func (box *sandbox) lastRuns() []step {
 	box.t.Helper()
