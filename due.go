@@ -78,7 +78,7 @@ func (h *hook) findSession() {
 		switch {
 		case isKnown:
 			h.warn("going on as the session that was moved", h.session.goOnAs(before, isForked))
-		case h.event.Source == "clear":
+		case h.state.Enabled == "" && h.dirs.isOfJob():
 			h.warn("beginning as the session that was moved", h.session.beginIn(job))
 		}
 		h.state, _ = h.session.readState()

@@ -247,9 +247,10 @@ func (s sessionFiles) goOnAs(before sessionFiles, isForked bool) error {
 	}))
 }
 
-// beginIn is for a session that /clear has begun in the background job with that directory: it gets the mode
-// that the job's first session was started with. The directory's name is the beginning of that session's id
-// (2.1.280, 2.1.332). If that session began in the background, both are nobody's.
+// beginIn is for a session that /clear, /branch or /resume has begun in the background job with that
+// directory: it gets the mode that the job's first session was started with. The directory's name is the
+// beginning of that session's id (2.1.280, 2.1.332). If that session began in the background, both are
+// nobody's.
 func (s sessionFiles) beginIn(job string) error {
 	ids, _ := s.dir.sessions()
 	isFirst := func(id string) bool { return strings.HasPrefix(id, filepath.Base(job)) }
@@ -325,6 +326,15 @@ func (d dirs) readJob() (job backgroundJob) {
 	text, _ := os.ReadFile(filepath.Join(d.env.get(jobVariable), "state.json"))
 	_ = json.Unmarshal(text, &job)
 	return job
+}
+
+// isOfJob reports whether the client that runs the hook is the background job that its variables name, and
+// not a claude that the job's tools have started: the client's file says so (2.1.280, 2.1.332).
+func (d dirs) isOfJob() bool {
+	var client struct{ JobID string }
+	text, _ := os.ReadFile(filepath.Join(d.claude, "sessions", d.env.get(clientVariable)+".json"))
+	_ = json.Unmarshal(text, &client)
+	return client.JobID == filepath.Base(d.env.get(jobVariable))
 }
 
 // isAgents reports whether one of an agent's tools calls ccc: a tool has no terminal.

@@ -297,6 +297,8 @@ func (s *storyRun) hook(a *storySession, answer, event, members string) {
 	env = append(env, s.env...)
 	if a.job != "" { // below the service, which has started it with an environment of its own
 		env = append(env, "CCC_SUPERVISOR=", "CLAUDE_JOB_DIR="+a.job)
+		client := fmt.Sprintf(`{"jobId":%q}`, filepath.Base(a.job))
+		s.write(fmt.Sprintf(".claude/sessions/%d.json", os.Getpid()), 0o600, client)
 	}
 	s.reviewed(a, answer, func() *storyCommand {
 		return s.begin(a.here, input, env, "ccc", "supervisor-hook")
