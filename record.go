@@ -94,7 +94,7 @@ func (r *treeRecord) put(next *openChange, idle time.Time, held map[string]held)
 	r.Open = slices.DeleteFunc(r.Open, func(o *openChange) bool {
 		isLater := o.Branch == next.Branch && !o.Time.Before(next.Time)
 		isIdle := o.isOfPrompt() && !o.Time.Before(idle)
-		isElsewhere := o.Seen.Tree != "" && cmp.Or(next.Seen.Tree, o.Shown) != "" && !held[o.id()].isAll
+		isElsewhere := o.Seen.Tree != "" && cmp.Or(next.Seen.Tree, o.Shown.Tree) != "" && !held[o.id()].isAll
 		if o.Session != next.Session || isElsewhere || !isLater && !isIdle {
 			return false
 		}
@@ -122,15 +122,15 @@ func (o *openChange) isOfPrompt() bool { return o.Seen.Tree == "" && o.Mark == "
 // A part of it is here if some of what its last stop left is, or if nothing has got the rest: the agent has
 // taken that back. From the approval that was shown a part, only the rest counts.
 func (o *treeReader) holds(open *openChange, approved string) (h held) {
-	hasActed := open.Shown == "" && hasActedSince(open.Transcript, cmp.Or(open.Seen, open.begin).Time)
+	hasActed := open.Shown.Tree == "" && hasActedSince(open.Transcript, cmp.Or(open.Seen, open.begin).Time)
 	if open.isOfPrompt() && !hasActed {
 		return held{isAll: true}
 	}
 	base := cmp.Or(open.Tree, open.Commit, emptyTrees[len(o.seen.Tree)])
 	left := o.contents(base, open.Seen.Tree)
 	isKnown := len(left) > 0
-	if open.Shown != "" {
-		base = open.Shown
+	if open.Shown.Tree != "" {
+		base = open.Shown.Tree
 		rest := o.contents(base, open.Seen.Tree)
 		maps.DeleteFunc(left, func(path, _ string) bool { return rest[path] == "" })
 	}
@@ -236,7 +236,10 @@ func (p place) takeChange(ctx context.Context, s sessionFiles, transcript string
 	for _, open := range r.Open {
 		h := o.holds(open, r.Approved.Tree)
 		c.held[open.id()] = h
-		if h.isHere {
+		switch { // what was approved on another branch is not approved here
+		case h.isHere && open.Shown.Tree != "" && o.hasAll(open.Shown.Branch, open.Shown.Time):
+			begins = append(begins, open.Shown)
+		case h.isHere:
 			begins = append(begins, open.begin)
 		}
 		if h.isHere && !slices.Contains(own, open.Session) && len(c.others) < 3 {
@@ -319,7 +322,7 @@ func (p place) approve(s sessionFiles, r review) error {
 		for _, open := range t.Open {
 			h, isKnown := r.held[open.id()]
 			if h.isPart {
-				open.Shown = seen.Tree
+				open.Shown = seen
 			}
 			if isKnown && !h.isAll {
 				continue
@@ -337,7 +340,7 @@ func (p place) approve(s sessionFiles, r review) error {
 				continue
 			}
 			open.Seen = begin{}
-			open.Shown = ""
+			open.Shown = begin{}
 			if isOwn || !isLater {
 				open.Mark = ""
 			}

@@ -54,9 +54,7 @@ type openChange struct {
 	Put        time.Time `json:"put"`
 	Mark       verdict   `json:"mark,omitempty"` // block or limit: so its last stop ended
 	Seen       begin     `json:"seen,omitzero"`  // what its last stop left, if one has come
-
-	// The tree of the last approval that was shown some of that, and did not find the rest.
-	Shown string `json:"shown,omitempty"`
+	Shown      begin     `json:"shown,omitzero"` // the look of the last approval that was shown a part of that
 }
 
 func (o *openChange) id() string {
