@@ -249,16 +249,21 @@ func processesWith(text string) (found []string) {
 	return found
 }
 
-// quiet waits until nothing runs in the sandbox, and returns what still does after timeout.
-func (box *sandbox) quiet(timeout time.Duration) []string {
+// gone waits until no process of the sandbox is such a one, and returns those that still are after timeout.
+func (box *sandbox) gone(timeout time.Duration, isOne func(process string) bool) (left []string) {
 	pause := 20 * time.Millisecond
 	for deadline := time.Now().Add(timeout); ; time.Sleep(pause) {
-		left := box.processes()
+		left = slices.DeleteFunc(box.processes(), func(process string) bool { return !isOne(process) })
 		if len(left) == 0 || time.Now().After(deadline) {
 			return left
 		}
-		pause = min(2*pause, time.Second/2) // a look reads much of /proc
+		pause = min(2*pause, 200*time.Millisecond) // a look reads much of /proc
 	}
+}
+
+// quiet waits until nothing runs in the sandbox, and returns what still does after timeout.
+func (box *sandbox) quiet(timeout time.Duration) []string {
+	return box.gone(timeout, func(string) bool { return true })
 }
 
 // kill ends, by pid, whatever runs in the sandbox.

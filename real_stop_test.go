@@ -165,17 +165,10 @@ func (box *sandbox) awaitHook() (pid int) {
 // expectGone fails the test if so long from now a process is there with one of these in its command line.
 func (box *sandbox) expectGone(within time.Duration, parts ...string) {
 	box.t.Helper()
-	for deadline := time.Now().Add(within); ; time.Sleep(10 * time.Millisecond) {
-		left := slices.DeleteFunc(box.processes(), func(process string) bool {
-			return !slices.ContainsFunc(parts, func(part string) bool { return strings.Contains(process, part) })
-		})
-		if len(left) == 0 {
-			return
-		}
-		if time.Now().After(deadline) {
-			box.t.Fatalf("alive %v later: %q", within, left)
-		}
-	}
+	left := box.gone(within, func(process string) bool {
+		return slices.ContainsFunc(parts, func(part string) bool { return strings.Contains(process, part) })
+	})
+	expectEqual(box.t, fmt.Sprintf("alive %v later", within), left, nil)
 }
 
 // However a review ends before its verdict, nothing of it is left within a second, and the agent, if it is

@@ -43,14 +43,14 @@ func (tty *terminal) close() {
 	}
 	panes := strings.Fields(tty.tmux("list-panes", "-a", "-F", "#{pane_pid}").stdout)
 	tty.tmux("kill-server")
-	claude := filepath.Join(filepath.Dir(tty.box.program()), "claude")
-	for _, left := range tty.box.quiet(10 * time.Second) {
-		fields := strings.Fields(left)
-		pid, _ := strconv.Atoi(fields[0])
-		if pid > 0 && fields[1] == claude && slices.Contains(panes, fields[0]) {
-			tty.box.t.Logf("outlives its terminal: %s", left)
-			check(tty.box.t, syscall.Kill(pid, syscall.SIGKILL))
-		}
+	isClient := func(process string) bool {
+		fields := strings.Fields(process)
+		return slices.Contains(panes, fields[0]) && len(fields) > 1 && filepath.Base(fields[1]) == "claude"
+	}
+	for _, left := range tty.box.gone(10*time.Second, isClient) {
+		pid, _ := strconv.Atoi(strings.Fields(left)[0])
+		tty.box.t.Logf("outlives its terminal: %s", left)
+		check(tty.box.t, syscall.Kill(pid, syscall.SIGKILL))
 	}
 }
 
