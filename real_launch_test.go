@@ -180,9 +180,10 @@ func TestRealClientBackground(t *testing.T) {
 func (tty *terminal) returns() bool {
 	tty.box.t.Helper()
 	tty.waitFor("moved to the background")
-	// An idle session may have stopped there already (2.1.280): Esc starts it again.
+	// An idle session may have stopped there already (2.1.280): Esc starts it again. The service's own list,
+	// daemon/roster.json, has a process too early: after Esc the screen then stays empty (2.1.280, 2.1.332).
 	tty.shows(15*time.Second, func(string) bool {
-		return strings.Contains(tty.box.read(".claude/daemon/roster.json"), `"pid"`)
+		return strings.Contains(tty.box.run(patience, "", "claude", "agents", "--json").stdout, "pid")
 	})
 	tty.keys("Escape")
 	return tty.shows(patience/2, func(screen string) bool {
