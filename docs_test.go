@@ -167,13 +167,16 @@ func TestPageJSON(t *testing.T) {
 	}
 }
 
-// README shows the six commands to begin with, and quotes what ccc says; what it or the guide calls in a line
-// is a command of ccc's.
+// README and guide are short. README shows the six commands to begin with, and quotes what ccc says; what it
+// or the guide calls in a line is a command of ccc's.
 func TestReadme(t *testing.T) {
 	for i, language := range []string{english, chinese} {
 		speakIn(t, language)
 		page := pages[0][i]
 		readme := readPage(t, page)
+		lines, ofGuide := strings.Count(readme, "\n"), strings.Count(readPage(t, pages[1][i]), "\n")
+		isShort := lines <= 75 && len(strings.Fields(readme)) <= 600 && ofGuide <= 320
+		expectIs(t, page+" and its guide are short", isShort, true)
 		expectIn(t, page, readme, "`"+say(reviewing)+"`", "```sh\ngo run . demo\ngo test ./...\n```", "ccc help")
 		first := trailingComment.ReplaceAllString(blocksOf(t, page)[0].text, "")
 		expectIs(t, page+": the first commands", first, "git clone URL ccc && cd ccc && go install .\n"+

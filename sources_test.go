@@ -118,16 +118,6 @@ func environmentWith(t *testing.T, session []string, p *provider) ([]string, err
 	return callEnv(dirs, config, true)
 }
 
-// Nor does a launch in a session of another provider take a value of that one's for its own.
-func TestProviderInsideAnother(t *testing.T) {
-	for session, isRefused := range map[string]bool{"a": true, "b": false, "": false} {
-		p := &provider{name: "b", Env: map[string]string{tokenVariable: "${" + tokenVariable + "}"}}
-		_, err := p.values([]string{providerVariable + "=" + session, tokenVariable + "=TOKEN-A"})
-		const told = "TOKEN of ccc.json is ${ANTHROPIC_AUTH_TOKEN}, which a session of provider a does not have"
-		expectIs(t, "in a session of "+session, err != nil && strings.Contains(err.Error(), told), isRefused)
-	}
-}
-
 // Reviews are paid as their session is: not by a key that the user keeps from interactive sessions.
 func TestProviderRefusedKey(t *testing.T) {
 	const key = "sk-ant-0123456789-0123456789-x"
