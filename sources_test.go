@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -187,6 +188,7 @@ func TestProviderVariables(t *testing.T) {
 func TestProviderEnvironments(t *testing.T) {
 	expect := func(what string, got []string, want string) {
 		t.Helper()
+		want = strings.Replace(want, "PID", strconv.Itoa(os.Getpid()), 1)
 		expectIs(t, what, strings.Join(slices.Sorted(slices.Values(got)), " "), want)
 	}
 	const line = attributionVariable + "=0"
@@ -201,7 +203,8 @@ func TestProviderEnvironments(t *testing.T) {
 		sessionVariable + "=s", "CLAUDE_CODE_MESSAGING_X=1", "TOKEN=t", "SAME=1", "UNSET=u", line, byCCC,
 		"ANTHROPIC_MODEL=m", providerVariable + "=a"}
 	const always = " CLAUDE_CODE_DISABLE_ADVISOR_TOOL=1 GIT_OPTIONAL_LOCKS=0 SAME=1 TOKEN=t UNSET=u"
-	own := "A=1 ANTHROPIC_MODEL=m CCC_CACHE=line CCC_PROVIDER=a CCC_SUPERVISOR_HOOK=1 " + line + always
+	own := "A=1 ANTHROPIC_MODEL=m CCC_CACHE=line CCC_PROVIDER=a CCC_STARTER=PID CCC_SUPERVISOR_HOOK=1 " +
+		line + always
 	expect("a reviewer's", reviewerEnv(hook), own)
 	got, err := environmentWith(t, hook, &provider{name: "a"})
 	check(t, err)
@@ -209,7 +212,7 @@ func TestProviderEnvironments(t *testing.T) {
 	got, err = environmentWith(t, hook, p)
 	check(t, err)
 	expect("one with a provider", got,
-		"A=1 ANTHROPIC_AUTH_TOKEN=t CCC_PROVIDER=a CCC_SUPERVISOR_HOOK=1"+always+" X=1 Y=u Z=plain")
+		"A=1 ANTHROPIC_AUTH_TOKEN=t CCC_PROVIDER=a CCC_STARTER=PID CCC_SUPERVISOR_HOOK=1"+always+" X=1 Y=u Z=plain")
 	got, err = environmentWith(t, hook[:3], p)
 	expectError(t, "without its token", err, "providers.b.env.ANTHROPIC_AUTH_TOKEN of ccc.json is ${TOKEN}, "+
 		"which is not set\n     read -rs TOKEN; export TOKEN")
