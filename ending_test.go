@@ -24,6 +24,7 @@ type endedReview struct {
 	stdout string
 	stderr string
 	tidies bool // the reviewer puts away what it has made
+	isLate bool // it ends at the deadline
 }
 
 // However a hook ends in the middle of a review, nothing of the review is left a second later.
@@ -47,11 +48,20 @@ func TestReviewEnded(t *testing.T) {
 
 // Those that wait for the deadline are tests of their own, which begin early.
 func TestReviewDeadline(t *testing.T) {
-	endedReview{stderr: "在 10 秒内没有给出判定：时限是 ccc.json 的 supervisor.timeout_seconds"}.play(t)
+	const late = "在 10 秒内没有给出判定：时限是 ccc.json 的 supervisor.timeout_seconds"
+	endedReview{isLate: true, stderr: late}.play(t)
 }
 
 func TestReviewDeadlineBehindWords(t *testing.T) {
-	endedReview{first: fakeReview{answers("I wait.")}, stderr: "在 10 秒内没有给出判定"}.play(t)
+	endedReview{isLate: true, first: fakeReview{answers("I wait.")}, stderr: "在 10 秒内没有给出判定"}.play(t)
+}
+
+// A verdict that is complete counts, also if the deadline comes before its reviewer has ended.
+func TestReviewDeadlineBehindVerdict(t *testing.T) {
+	const last = `trap 'echo "{\"type\":\"result\",\"result\":{\"allow_stop\":false,` +
+		`\"feedback\":\"not yet\"}}"; exit' TERM`
+	ends := fakeReview{runs(last), runs("while :; do sleep 0.05; done")}
+	endedReview{isLate: true, first: ends, stdout: blockNotYet}.play(t)
 }
 
 // play has a review end so, and looks for what is left of it.
@@ -84,7 +94,7 @@ func (end endedReview) play(t *testing.T) {
 	}
 	cmd.Wait()
 	took := time.Since(start)
-	if strings.Contains(end.stderr, "10 秒") {
+	if end.isLate {
 		took -= 10 * time.Second
 	}
 	expectEqual(t, "what is left a second later", box.quiet(soon()), nil)

@@ -94,6 +94,9 @@ func TestEnvTrees(t *testing.T) {
 	d := dirs{here: at("link"), claude: at("claude")} // the settings of the main tree, each once
 	expectEqual(t, "of the project", d.projectSettings(),
 		[]string{at("link/.claude/settings.json"), at("link/.claude/settings.local.json")})
+	d.here = at("main/sub") // both local ones
+	expectEqual(t, "below the main tree", d.projectSettings(), []string{at("main/sub/.claude/settings.json"),
+		at("main/.claude/settings.local.json"), at("main/sub/.claude/settings.local.json")})
 	d = dirs{here: at(""), claude: at(".claude")} // a session in the home
 	expectEqual(t, "in the home", d.projectSettings(), []string{at(".claude/settings.local.json")})
 }

@@ -98,10 +98,27 @@ func TestPrepareEnded(t *testing.T) {
 	h := testHook(t, eventStop)
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errSwitchedOff)
-	ended := h.conduct(ctx, review{Event: eventStop}, judgedWork{})
+	begun := now().Add(-time.Second) // before the hook has waited for the transcript
+	ended := h.judge(ctx, occasionNamed(eventStop), begun, judgedWork{}, false)
+	expectIs(t, "requests from then on are not judged", ended.Begun, begun)
 	expectIs(t, "the verdict", ended.Verdict, verdictCancelled)
 	expectIs(t, "the reason", ended.Error, errSwitchedOff.Error())
 	expectIs(t, "why there is no copy, and no look", ended.NoCopy+ended.Seen.Unseen, "")
+}
+
+// A review holds its lock before its first line can be read: a view would show it as cancelled.
+func TestHeldBeforeRecorded(t *testing.T) {
+	h := testHook(t, eventStop)
+	check(t, h.session.dir.create())
+	release, err := h.session.hold("r")
+	check(t, err)
+	began := make(chan bool)
+	go func() { h.recordBegin(t.Context(), &review{ID: "r", Event: eventStop}); close(began) }()
+	time.Sleep(100 * time.Millisecond) // in which it must write nothing
+	early, _ := os.ReadFile(h.session.timelineFile())
+	expectIs(t, "what it has recorded without the lock", string(early), "")
+	release()
+	<-began
 }
 
 // Words without a verdict are the feedback, by hand always. To a question, and in a session too often in a
