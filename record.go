@@ -237,7 +237,7 @@ func (p place) takeChange(ctx context.Context, s sessionFiles, transcript string
 		h := o.holds(open, r.Approved.Tree)
 		c.held[open.id()] = h
 		switch { // what was approved on another branch is not approved here
-		case h.isHere && open.Shown.Tree != "" && o.hasAll(open.Shown.Branch, open.Shown.Time):
+		case h.isHere && open.Shown.Branch != "" && o.hasAll(open.Shown.Branch, open.Shown.Time):
 			begins = append(begins, open.Shown)
 		case h.isHere:
 			begins = append(begins, open.begin)
