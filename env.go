@@ -298,8 +298,8 @@ func findClaude(env environ) (string, error) {
 		return "", f
 	}
 	self, err := os.Executable()
-	starter, _ := strconv.Atoi(env.get(starterVariable))
-	isStarted := starter == os.Getpid() || starter == os.Getppid() // by a script that ccc took for claude
+	parents := []string{strconv.Itoa(os.Getpid()), strconv.Itoa(os.Getppid())} // 0 in a container, at its start
+	isStarted := slices.Contains(parents, env.get(starterVariable))            // by what ccc took for claude
 	if isStarted && env.get(toolVariable) == "" || err == nil && sameFile(path, self) {
 		const format = "%s, which stands for claude, is ccc itself, or a script that starts it"
 		return "", failure{code: 126, err: fmt.Errorf(format, path),
