@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"os"
 	"slices"
-	"strings"
 	"time"
 )
 
@@ -57,7 +56,7 @@ func (h *hook) answer() any {
 		if isTask {
 			return h.recordPrompt(h.operand)
 		}
-		return blocked(answer)
+		return blocked(h.withLost(answer))
 	case h.event.HookEventName == eventPrompt:
 		return h.recordPrompt(string(h.event.Prompt))
 	case h.event.HookEventName == eventStart:
@@ -94,7 +93,7 @@ func (h *hook) introduce() any {
 		return nil
 	}
 	if h.launched() { // Claude Code may move it before its first prompt, and no view has it before that
-		h.warn("noting the launch", h.session.update(h.noteClient))
+		h.warnLost("noting the launch", h.session.update(h.noteClient))
 	}
 	with := sayOf(introducedProvider, h.dirs.env.get(providerVariable))
 	text := say(introduction, plural(h.reviewLimit(), reviews), with)
@@ -127,7 +126,7 @@ func (h *hook) introduce() any {
 		text += say(introducedNoCopy)
 	}
 	text += sayOf(introducedForeign, foreign) + sayOf(introducedRule, h.bashRule())
-	return systemMessage(strings.TrimSpace(text + say(introducedLog) + "\n" + h.config.englishOffer(h.dirs)))
+	return systemMessage(h.withLost(text + say(introducedLog) + "\n" + h.config.englishOffer(h.dirs)))
 }
 
 // unjudged says that nobody has judged the last stop, since its review was cancelled or since it waited for
@@ -165,11 +164,8 @@ func (h *hook) recordPrompt(text string) any {
 	h.warnLost("resetting the count", h.changeState(func(s *sessionState) { s.Count = 0 }))
 	h.append(entry{Prompt: &prompt{Text: text}})
 	h.warnLost("recording where the change begins", h.place.beginAtPrompt(h.session, h.transcript))
-	switch {
-	case told != "":
+	if told = h.withLost(told); told != "" {
 		return systemMessage(told)
-	case h.lost != nil:
-		return systemMessage(say(notRecorded, h.lost))
 	}
 	return nil
 }

@@ -92,7 +92,7 @@ func (s *supervision) chooseReviewer(on *occasion, of judgedWork) (
 	if who.Provider == noProvider {
 		who.Provider = ""
 	}
-	env, err := callEnv(s.dirs, s.config, s.launched())
+	env, err := callEnv(s.reviewersDirs(), s.config, s.launched())
 	if err != nil {
 		return nil, who, err
 	}
@@ -200,10 +200,16 @@ func (s *supervision) offerCopies(ctx context.Context, c *reviewerCall, id strin
 	return offer, nil
 }
 
-// bashRule says which rule of the user's keeps the reviewer from running anything, "" for none.
-func (s *supervision) bashRule() string {
+// reviewersDirs are the directories for the reviewer's claude, which reads the settings of the working tree.
+func (s *supervision) reviewersDirs() dirs {
 	d := s.dirs
 	d.here = s.place.root
+	return d
+}
+
+// bashRule says which rule of the user's keeps the reviewer from running anything, "" for none.
+func (s *supervision) bashRule() string {
+	d := s.reviewersDirs()
 	given := []string{argumentSource, d.env.get(settingsVariable)}
 	rule, file := readSources(d, given).bashRule()
 	if rule == "" {

@@ -135,6 +135,14 @@ func (s *supervision) warnLost(during string, err error) {
 	s.warn(during, err)
 }
 
+// withLost returns text, and after it what could not be recorded.
+func (s *supervision) withLost(text string) string {
+	if s.lost != nil {
+		text = strings.TrimSpace(text) + "\n" + say(notRecorded, s.lost)
+	}
+	return strings.TrimSpace(text)
+}
+
 // warnReview warns of what went wrong in a review without ending it.
 func (s *supervision) warnReview(err error) {
 	s.warn("review", err)
