@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -202,4 +203,32 @@ func TestForksHelper(t *testing.T) {
 		_, _, isKnown := d.movedFrom(id, "")
 		expectIs(t, id, isKnown, want)
 	}
+}
+
+// The state is read under its lock, and a launch takes back under its own what another may just be writing.
+func TestLocksHeldOpen(t *testing.T) {
+	dir := t.TempDir()
+	d := dirs{claude: dir, state: stateDir(dir)}
+	s := d.state.session("s")
+	check(t, s.update(func(*sessionState) {}))
+	check(t, os.WriteFile(dir+"/f", []byte("mine\n"), 0o600))
+	l := &launch{dirs: d, written: []writtenFile{{path: dir + "/f", after: []byte("mine\n")}}}
+	unlock, err := lockFile(d.state.lockFile())
+	check(t, err)
+	release, err := lockFile(d.lockFile())
+	check(t, err)
+	done := make(chan error, 2)
+	go func() { done <- s.update(func(state *sessionState) { state.Count++ }) }()
+	go func() { l.takeBack(); done <- nil }()
+	time.Sleep(100 * time.Millisecond) // both wait
+	state, _ := s.readState()
+	state.Count = 5
+	check(t, replaceFile(s.stateFile(), encodeJSON(state)))
+	check(t, appendFile(dir+"/f", []byte("another's\n")))
+	unlock()
+	release()
+	check(t, errors.Join(<-done, <-done))
+	state, _ = s.readState()
+	kept, _ := os.ReadFile(dir + "/f")
+	expectIs(t, "the count, and the file", fmt.Sprint(state.Count, " ", string(kept)), "6 mine\nanother's\n")
 }
