@@ -25,6 +25,9 @@ const (
 	// that comes late on a busy machine. ccc waits that long only if a process that it could not end holds a
 	// pipe open (macOS).
 	pipePatience = 3 * time.Second
+	// signalPatience bounds the wait for the signal that may have ended the command: one to the group ends
+	// ccc, too, and comes a moment sooner or later.
+	signalPatience = 100 * time.Millisecond
 )
 
 // endSignals returns what gets the signals that end ccc. One that was ignored when ccc was started
@@ -76,6 +79,10 @@ func runToEnd(ctx context.Context, cmd *exec.Cmd) error {
 	_ = cmd.Wait() // ends the copying of the pipes; its error is that the process was waited for
 	if err == nil && !state.Success() {
 		err = &exec.ExitError{ProcessState: state}
+		select {
+		case <-ctx.Done():
+		case <-time.After(signalPatience):
+		}
 	}
 	return err
 }
