@@ -65,7 +65,8 @@ func commands() []subcommand {
 		{name: "help", operands: "[NAME]", run: showHelp, group: "Set up",
 			brief: "print this, or what a command takes"},
 		{name: hookSubcommand, run: supervisorHook, brief: "answer a hook of Claude Code: JSON on stdin",
-			flags: []option{{name: "--state-dir", value: "DIR", brief: "the state directory (~/.claude/ccc)"}}},
+			flags: []option{{name: "--state-dir", value: "DIR",
+				brief: "the state directory (~/.claude/ccc)"}}},
 	}
 }
 

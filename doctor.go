@@ -214,7 +214,8 @@ func (c *checkup) checkGit() (string, error) {
 // checkBudget tells if the budget of ccc.json does not hold here.
 func (c *checkup) checkBudget() (string, error) {
 	if c.launch.config.budgetFails(c.launch.dirs.env) {
-		return warned("", "supervisor.max_budget_usd does not hold: Claude Code does not tell what a review costs")
+		const told = "supervisor.max_budget_usd does not hold: Claude Code does not tell what a review costs"
+		return warned("", told)
 	}
 	return "", nil
 }
@@ -246,7 +247,7 @@ func (c *checkup) checkCopies() (string, error) {
 		return warned(f.hint, "%w; the reviewer runs no commands", f.err)
 	}
 	if foreign != "" {
-		const ifAlone = "if nobody else needs that group here (if somebody does, work in a clone of your own):\n"
+		const ifAlone = "if nobody else needs that group here (else work in a clone of your own):\n"
 		return warned(ifAlone+`chgrp -R "$(id -gn)" `+shellQuote(worktreeOf(d.here).Top), otherGroup, foreign)
 	}
 	passed := "the reviewer runs commands in a throwaway copy of your files, tested just now"

@@ -20,7 +20,9 @@ func endsWithParent() *syscall.SysProcAttr {
 // adoptOrphans makes this process the parent of each orphan below it (a child subreaper) until release.
 func adoptOrphans() (release func()) {
 	const prSetChildSubreaper = 36
-	adopt := func(value uintptr) { _, _, _ = syscall.Syscall(syscall.SYS_PRCTL, prSetChildSubreaper, value, 0) }
+	adopt := func(value uintptr) {
+		_, _, _ = syscall.Syscall(syscall.SYS_PRCTL, prSetChildSubreaper, value, 0)
+	}
 	adopt(1)
 	return func() { adopt(0) }
 }

@@ -298,8 +298,9 @@ func findClaude(env environ) (string, error) {
 		return "", f
 	}
 	self, err := os.Executable()
-	parents := []string{strconv.Itoa(os.Getpid()), strconv.Itoa(os.Getppid())} // 0 in a container, at its start
-	isStarted := slices.Contains(parents, env.get(starterVariable))            // by what ccc took for claude
+	// The process of a script that ccc took for claude is its own or its parent's: 0 at a container's start.
+	starters := []string{strconv.Itoa(os.Getpid()), strconv.Itoa(os.Getppid())}
+	isStarted := slices.Contains(starters, env.get(starterVariable))
 	if isStarted && env.get(toolVariable) == "" || err == nil && sameFile(path, self) {
 		const format = "%s, which stands for claude, is ccc itself, or a script that starts it"
 		return "", failure{code: 126, err: fmt.Errorf(format, path),

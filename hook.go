@@ -159,7 +159,8 @@ func (h *hook) recordPrompt(text string) any {
 		last.Ended = last.lastTime()
 		h.recordEnd(last)
 		lock := h.session.runningFile(last.ID)
-		h.warn("removing what a killed review left", errors.Join(removeFile(lock), removeFile(lock+givenSuffix)))
+		err := errors.Join(removeFile(lock), removeFile(lock+givenSuffix))
+		h.warn("removing what a killed review left", err)
 	}
 	h.warnLost("resetting the count", h.changeState(func(s *sessionState) { s.Count = 0 }))
 	h.append(entry{Prompt: &prompt{Text: text}})

@@ -214,7 +214,7 @@ func (l *launch) refuse() (err error) {
 		refuse("--setting-sources "+names+", without user", hookless, "")
 	}
 	for _, in := range l.sources.project {
-		if in.at(disableKey).raw == "true" { // even if another source says false: the client may drop that one
+		if in.at(disableKey).raw == "true" { // even if another says false: the client may drop that
 			refuseSetting(in, disableKey, hookless)
 		}
 	}
@@ -284,7 +284,8 @@ func (l *launch) doubled() error {
 	if lines == "" {
 		return nil
 	}
-	const format = "%s is not the only settings file that calls ccc, so each stop is reviewed twice at once:%s"
+	const format = "%s is not the only settings file that calls ccc, " +
+		"so each stop is reviewed twice at once:%s"
 	err := fmt.Errorf(format, l.dirs.settingsFile(), lines)
 	return withHint(err, "leave it to one of them"+edit)
 }

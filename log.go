@@ -183,7 +183,7 @@ func (s *story) write(e entry) {
 	r := s.history.review(id)
 	isOver, isBegun := s.written[id]
 	switch {
-	case s.raw: // a line has members: the id becomes one of them, and the project, which ccc try does not know
+	case s.raw: // a line has members: the id becomes one, and the project, which ccc try does not know
 		e.Project = cmp.Or(e.Project, s.history.project)
 		fmt.Fprintf(s, "{\"session_id\":%q,%s\n", s.session.id, encodeJSON(e)[1:])
 	case e.Prompt != nil:

@@ -54,7 +54,7 @@
 //	config.go             ccc.json
 //	settings.go           what ccc writes into Claude Code's settings.json
 //	sources.go            what Claude Code's settings have, and what of that a provider forbids
-//	reviewer_env.go       the reviewer's claude; its and claude's environment: provider, keys, cache, version
+//	reviewer_env.go       the reviewer's claude; its and claude's environment: provider, keys, cache
 //
 // State:
 //

@@ -336,7 +336,7 @@ func (p place) approve(s sessionFiles, r review) error {
 			if r.held[was.id()].isAll || isOwn && isLater {
 				open.begin = seen
 			}
-			if open.begin != seen || open.Seen.Time.After(seen.Time) { // a stop has left more than the look has
+			if open.begin != seen || open.Seen.Time.After(seen.Time) { // a stop has left more
 				continue
 			}
 			open.Seen = begin{}

@@ -28,7 +28,7 @@ type sessionState struct {
 	PutOffFor  []string  `json:"put_off_for,omitempty"` // for them the last stop was put off
 	Enabled    mode      `json:"enabled,omitempty"`     // by its last switch or launch, "" before one
 	SwitchedAt time.Time `json:"switched_at,omitzero"`  // the time of that
-	Started    mode      `json:"started,omitempty"`     // by its launch, else as moved: /clear goes back to it
+	Started    mode      `json:"started,omitempty"`     // by its launch, or as moved: /clear goes back to it
 	Provider   string    `json:"provider,omitempty"`    // of the client that ran its last hook, or noProvider
 	CreatedAt  time.Time `json:"created_at"`
 	UpdatedAt  time.Time `json:"updated_at"` // by a hook: a session without that is in no view
@@ -54,7 +54,7 @@ type openChange struct {
 	Put        time.Time `json:"put"`
 	Mark       verdict   `json:"mark,omitempty"` // block or limit: so its last stop ended
 	Seen       begin     `json:"seen,omitzero"`  // what its last stop left, if one has come
-	Shown      begin     `json:"shown,omitzero"` // the look of the last approval that was shown a part of that
+	Shown      begin     `json:"shown,omitzero"` // the look of the last approval that saw a part of that
 }
 
 func (o *openChange) id() string {

@@ -217,7 +217,7 @@ var (
 	errUserEnded     = errText{"审查没有做完就被结束了", "the review was ended before its verdict"}
 	errOverBudget    = errText{"预算已用完", "its budget is used up"}
 	errNoResult      = errText{"审查者没有给出结果就结束了", "the reviewer ended without a result"}
-	errNoCount       = errText{"计数无法保存，只审查第一次停下", "the count can't be saved, so only the first stop is reviewed"}
+	errNoCount       = errText{"计数无法保存，只审查第一次停下", "the count can't be saved: only the first stop is reviewed"}
 	errNoVerdict     = errText{"审查者没有给出判定", "the reviewer gave no verdict"}
 	tooManyUntracked = words{"未跟踪的文件超过 %s 个（.gitignore 里没有）",
 		"over %s untracked files (not in .gitignore)"}

@@ -159,7 +159,7 @@ func (r review) answer(record treeRecord, o *treeReader) (
 	named := map[words][]string{} // by the text that names them
 	for _, path := range paths {
 		isUntracked := slices.Contains(o.untracked, path.name)
-		wasUntracked := path.letter == "D" && sinceHead[path.name] == "" // the review's commit did not have it
+		wasUntracked := path.letter == "D" && sinceHead[path.name] == "" // by the review's commit
 		isOthers := isKnown && inChange[path.name] == ""
 		about := changedSince
 		switch {
