@@ -176,7 +176,7 @@ func TestStreamNotes(t *testing.T) {
 	for _, test := range []struct{ lines, noted []string }{
 		{[]string{said("m", "", toldIn("one")+","+called("1", "Read", "{}")), speak("two")},
 			[]string{"words one", "call Read", "words two"}},
-		{[]string{speak("two: " + verdict), speak(fence + verdict + "\n```"), speak(verdict),
+		{[]string{speak("two: " + verdict), speak(fence + verdict + "\n```\n"), speak(verdict),
 			speak("It fails.\n\n" + fence + verdict + "\n```"), speak(`data: {"a":1}`)},
 			[]string{"words two:", "words It fails.", `words data: {"a":1}`}},
 		{[]string{speak("<think>no?</think> a"), speak("<think>no?</think>" + verdict)}, []string{"words a"}},
