@@ -29,10 +29,10 @@ func TestChangeShown(t *testing.T) {
 		return p.takeChange(t.Context(), session, "", occasionNamed(eventStop))
 	}
 	c := changeOf("git init -q; for f in a b c; do echo $f >$f; done; git add .; git commit -qm x",
-		`cp b kept; echo y >>b; git commit -qm y b; git update-ref refs/remotes/origin/HEAD HEAD; seq 5000 >all; `+
+		`cp b kept; echo >>b; git commit -qm y b; git update-ref refs/remotes/origin/HEAD @; seq 5000 >all; `+
 			`seq 1000 >half; rm a kept; ln -s c a; echo '-- é' >"é"; echo '++ c' >>c; printf '\0' >z`)
 	var order []string
-	for _, found := range regexp.MustCompile("(?m)^diff --git a/.* b/(.*)$").FindAllStringSubmatch(c.shown, -1) {
+	for _, found := range regexp.MustCompile("(?m)^diff .* b/(.*)$").FindAllStringSubmatch(c.shown, -1) {
 		order = append(order, found[1])
 	}
 	expectIs(t, "the order", strings.Join(order, " "), "c é z a a half all")
@@ -60,7 +60,7 @@ func TestChangeListed(t *testing.T) {
 		` -- a-main" >"$dir/shown" 2>&1`
 	box.reviews(fakeReview{runs(shows), decides(false, "not yet")})
 	box.stop("")
-	expectIn(t, "the reviewer's git diff", box.read("../fake/shown"), "diff --git a/a-main b/a-main\n", "\n+m\n")
+	expectIn(t, "the reviewer's diff", box.read("../fake/shown"), "diff --git a/a-main b/a-main\n", "\n+m\n")
 	request := box.read("../fake/reviewer-1.stdin")
 	_, lists, _ := strings.Cut(request, "A b-own\n```\n")
 	last := say(changesOld) + "\n\n```\nA a-main\n```"
@@ -121,9 +121,9 @@ func TestLook(t *testing.T) {
 		"same size": begin + "printf 'c\n' >a",
 		"split":     begin + "git update-index --split-index; echo c >c; git add c; echo d >d",
 		"conflict": begin + "git checkout -qb other; echo o >a; git rm -q b; git commit -qam o; " +
-			"git checkout -q main; echo m >a; echo m >b; git commit -qam m; git merge other >/dev/null || :; rm -f b",
-		"submodule": withSubmodule + "rm -rf sub; git config submodule.sub2.ignore all; cd sub2; echo c >c; " +
-			"git add c; git commit -qm c",
+			"git checkout -q main; echo m >a; echo m >b; git commit -qam m; git merge other || :; rm -f b",
+		"submodule": withSubmodule + "rm -rf sub; git config submodule.sub2.ignore all; cd sub2; " +
+			"echo c >c; git add c; git commit -qm c",
 		"locked":             begin + "echo more >>a; touch .git/index.lock",
 		"file and directory": begin + "rm a; mkdir a; echo x >a/x",
 		"filter": "git init -q; git config filter.l.clean 'wc -c'; echo '*.bin filter=l' >.gitattributes; " +
@@ -138,7 +138,7 @@ func TestLook(t *testing.T) {
 	} {
 		dir := filepath.Join(box.work, name)
 		box.gitIn(dir, script)
-		want := box.gitIn(box.work, fmt.Sprintf("cp -a '%s' copy; cd copy; rm -rf .git/index.lock .git/hooks; "+
+		want := box.gitIn(box.work, fmt.Sprintf("cp -a '%s' copy; cd copy; rm -rf .git/*.lock .git/hooks; "+
 			"git config --unset core.fsmonitor || :; git add -A; git write-tree; cd ..; rm -rf copy", name))
 		head := box.gitIn(dir, "git rev-parse -q --verify HEAD || :")
 		before := snapshotOf(dir, times)
@@ -177,8 +177,8 @@ func TestLookPartialClone(t *testing.T) {
 	box := newFakeBox(t)
 	dir := filepath.Join(box.work, "clone")
 	box.gitIn(filepath.Join(box.work, "remote"), "git init -q; echo a >a; echo x >x; git add .; "+
-		"git commit -qm first; git clone -q --bare . ../bare; git -C ../bare config uploadpack.allowFilter true")
-	box.gitIn(box.work, "git clone -q --filter=blob:none --no-checkout \"file://$PWD/bare\" clone; cd clone; "+
+		"git commit -qm x; git clone -q --bare . ../bare; git -C ../bare config uploadpack.allowFilter true")
+	box.gitIn(box.work, "git clone -q --filter=blob:none -n \"file://$PWD/bare\" clone; cd clone; "+
 		"git sparse-checkout set --no-cone /a; git checkout -q")
 	missing := box.gitIn(dir, "git rev-parse HEAD:x")
 	session := box.stateDir().session("s")
@@ -212,11 +212,11 @@ func TestLookFails(t *testing.T) {
 	const filter = "echo '* filter=f' >.gitattributes; echo b >b; git config filter.f."
 	for name, c := range map[string]struct{ script, want string }{
 		slow:                     {begin + filter + "clean 'sleep 60; cat'", say(gitTooSlow, 2*time.Second)},
-		"a filter that fails":    {begin + filter + "clean false; git config filter.f.required true", "fatal"},
+		"a filter that fails":    {begin + filter + "clean false; git config filter.f.required 1", "fatal"},
 		"a broken HEAD":          {begin + "echo broken >.git/HEAD", "not a git repository"},
-		"over 100 MB":            {begin + "for i in $(seq 11); do head -c 10M /dev/zero >f$i; done", ".gitignore"},
-		"as much as may be":      {begin + "mkdir n; cd n; seq 10000 | xargs touch; head -c 101M /dev/zero >l", ""},
-		"what is ignored is not": {begin + "echo new >.gitignore; mkdir new; cd new; seq 10001 | xargs touch", ""},
+		"over 100 MB":            {begin + "head -c 110M /dev/zero | split -b 10M", ".gitignore"},
+		"as much as may be":      {begin + "mkdir n; cd n; seq 10000 | xargs touch; truncate -s 101M l", ""},
+		"what is ignored is not": {begin + "echo n >.gitignore; mkdir n; cd n; seq 10001 | xargs touch", ""},
 	} {
 		dir := filepath.Join(box.work, name)
 		box.gitIn(dir, c.script)

@@ -54,14 +54,14 @@ func TestConfigFaults(t *testing.T) {
 		`{"supervisor":{"timeout_seconds":3601}}`:           seconds,
 		`{"supervisor":{"max_budget_usd":-1}}`:              budget,
 		`{"supervisor":{"model":null}}`:                     "line 1: supervisor.model: expected a string",
-		`{"supervisor":{"observe":1}}`:                      "line 1: supervisor.observe: expected true or false",
+		`{"supervisor":{"observe":1}}`:                      "supervisor.observe: expected true or false",
 		`{"supervisor":{"review":"never"}}`:                 `supervisor.review: expected "always" or "work"`,
-		`{"supervisor":{"provider":"kimi"}}`:                `"kimi" is no provider of this file (it has none)`,
+		`{"supervisor":{"provider":"c"}}`:                   `"c" is no provider of this file (it has none)`,
 		providers + `,"supervisor":{"provider":"c"}}`:       `"c" is no provider of this file (it has a, b)`,
 		`{"providers":{"a":null}}`:                          "line 1: providers.a: expected an object",
 		`{"providers":{"a":{"env":{"A":["SECRET"]}}}}`:      plain,
-		`{"providers":{"in-copy":{}}}`:                      "providers.in-copy: expected a name that is not a",
-		`{"providers":{"default":{}}}`:                      "a name that is not a subcommand of ccc, nor default",
+		`{"providers":{"in-copy":{}}}`:                      "providers.in-copy: expected a name that is not",
+		`{"providers":{"default":{}}}`:                      "that is not a subcommand of ccc, nor default",
 	} {
 		c, err := configOf(t, text)
 		expectError(t, text, err, want)

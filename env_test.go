@@ -49,7 +49,7 @@ func TestEnvHookPath(t *testing.T) {
 		check(t, os.Symlink("real", at(name+"/ccc")))
 	}
 	d := dirs{self: at("own/real")}
-	for path, want := range map[string]string{at("own"): at("own/ccc"), at("other"): d.self, at("none"): d.self,
+	for path, want := range map[string]string{at("own"): at("own/ccc"), at("other"): d.self, "/none": d.self,
 		"": d.self, at("other") + ":" + at("own"): d.self, at("own") + ":" + at("other"): at("own/ccc")} {
 		t.Setenv("PATH", path)
 		expectIs(t, path, d.hookPath(), want)
@@ -103,12 +103,13 @@ func TestEnvTrees(t *testing.T) {
 
 // What a command line has, up to --, and what an environment has.
 func TestEnvArguments(t *testing.T) {
-	for line, want := range map[string]string{"--x": "--x", "--x=1": "--x", "a --y b": "--y", "--y --x": "--y",
-		"--y -- --x": "--y", "--xx": "", "-- --x": "", "x": "", "": ""} {
+	for line, want := range map[string]string{"--x": "--x", "--x=1": "--x", "a --y b": "--y",
+		"--y --x": "--y", "--y -- --x": "--y", "--xx": "", "-- --x": "", "x": "", "": ""} {
 		expectIs(t, line, givenFlag(strings.Fields(line), "--x", "--y"), want)
 	}
-	for line, want := range map[string]string{"--x=1": "1", "--x 1": "1", "--x 1 --x=2": "2", "--x=1 --x 2": "2",
-		"--x=1 --x=2": "2", "a --x 1 b": "1", "--x": "", "-- --x 1": "", "--x 1 -- --x 2": "1", "--xy 1": ""} {
+	for line, want := range map[string]string{"--x=1": "1", "--x 1": "1", "--x 1 --x=2": "2",
+		"--x=1 --x 2": "2", "--x=1 --x=2": "2", "a --x 1 b": "1", "--x": "", "-- --x 1": "",
+		"--x 1 -- --x 2": "1", "--xy 1": ""} {
 		value, ok := lastValue(strings.Fields(line), "--x")
 		expectIs(t, "the last value in "+line, value, want)
 		expectIs(t, line+": there is one", ok, want != "")

@@ -139,16 +139,16 @@ func TestEventConversation(t *testing.T) {
 	h.event.SessionCrons = []json.RawMessage{[]byte("8")}
 	of := h.work(h.event.occasion())
 	expectIs(t, "what is to come", of.awaited(), "?、?、"+say(awaitedPlan))
-	told := fmt.Sprint(len(of.talk.requests), of.inPlanMode, len(of.tasks), len(of.crons), " ", of.lastMessage)
-	expectIs(t, "what the reviewer is told", told, "2 true 1 1 done")
+	got := fmt.Sprint(len(of.talk.requests), of.inPlanMode, len(of.tasks), len(of.crons), " ", of.lastMessage)
+	expectIs(t, "what the reviewer is told", got, "2 true 1 1 done")
 }
 
 // What is read of an event: each field by its own name. One of another type counts as absent, but for three.
 func TestEventRead(t *testing.T) {
 	const whole = `{"session_id":"s","hook_event_name":"PreToolUse","stop_hook_active":true,"agent_id":"g",` +
-		`"transcript_path":"/t","cwd":"/c","permission_mode":"plan","prompt":"p","last_assistant_message":"l",` +
-		`"background_tasks":[1,2],"session_crons":[1,2,3],"source":"o","tool_name":"n","tool_input":{"a":1},` +
-		`"tool_use_id":"u"}`
+		`"transcript_path":"/t","cwd":"/c","permission_mode":"plan","prompt":"p",` +
+		`"last_assistant_message":"l","background_tasks":[1,2],"session_crons":[1,2,3],"source":"o",` +
+		`"tool_name":"n","tool_input":{"a":1},"tool_use_id":"u"}`
 	e, err := readEvent(strings.NewReader(whole + "  "))
 	check(t, err)
 	expectIs(t, "the event", string(encodeJSON(e)), whole)

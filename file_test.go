@@ -26,7 +26,7 @@ func TestReplacedOwner(t *testing.T) {
 	info, err := os.Stat(path)
 	check(t, err)
 	owner := info.Sys().(*syscall.Stat_t)
-	expectIs(t, "owner, group and mode", fmt.Sprint(owner.Uid, owner.Gid, info.Mode()), "65534 65533 -rw-r-----")
+	expectIs(t, "owner and mode", fmt.Sprint(owner.Uid, owner.Gid, info.Mode()), "65534 65533 -rw-r-----")
 }
 
 // A lock whose file its holder removes is still held by one at a time.
@@ -43,7 +43,7 @@ func TestLockRemoved(t *testing.T) {
 				begun := time.Now()
 				unlock, err := lockFile(path)
 				if err != nil {
-					if time.Since(begun) < lockPatience { // beside other load it may not be enough for so many
+					if time.Since(begun) < lockPatience { // under load it may not be enough for so many
 						t.Error(err)
 					}
 					return

@@ -59,7 +59,7 @@ func TestGitLeavesRunning(t *testing.T) {
 	git := gitIn(t.Context(), worktree{Top: box.work}, box.vars)
 	released := time.AfterFunc(30*time.Second, func() { box.write("../work/go", 0o600, "") })
 	var out strings.Builder
-	_ = git.run("", &out, "-c", "alias.leaves=!(until [ -e go ]; do sleep 0.05; done) & echo printed", "leaves")
+	_ = git.run("", &out, "-c", "alias.leave=!(until [ -e go ]; do sleep 0.05; done) & echo printed", "leave")
 	expectIs(t, "it is held up, ", !released.Stop(), false)
 	expectIs(t, "its output", out.String(), "printed\n")
 	box.write("../work/go", 0o600, "")

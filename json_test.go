@@ -64,11 +64,11 @@ func TestJSONRead(t *testing.T) {
 		"{\n \"a\": }":             "line 2, column 7: ",
 		"\ufeff{]":                 "line 1, column 2: ",
 		"{\"a\":\n\n":              "line 2, column 1: ",
-		"{“a”: 1}":                 "line 1, column 2: invalid character '“' looking for beginning of object key",
+		"{“a”: 1}":                 "line 1, column 2: invalid character '“' looking for beginning of object",
 		"{é":                       "line 1, column 2: invalid character 'é' ",
 		strings.Repeat("[", 20000): "line 1, column 1000",
 	} {
-		if v, err := parseJSON([]byte(text)); v.raw != "" || err == nil || !strings.HasPrefix(err.Error(), want) {
+		if v, err := parseJSON([]byte(text)); v.raw != "" || !strings.HasPrefix(fmt.Sprint(err), want) {
 			t.Errorf("%.20q: %v, want %s", text, err, want)
 		}
 	}

@@ -113,9 +113,9 @@ func readJudgements(t *testing.T, language string) map[string]judgementCase {
 func (c judgementCase) prepare(t *testing.T, dir string) (change judgedChange) {
 	t.Helper()
 	put := func(files map[string]string) {
-		for name, content := range files {
-			path := filepath.Join(dir, name)
-			check(t, errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(content), 0o600)))
+		for name, text := range files {
+			at := filepath.Join(dir, name)
+			check(t, errors.Join(os.MkdirAll(filepath.Dir(at), 0o700), os.WriteFile(at, []byte(text), 0o600)))
 		}
 	}
 	if c.Before == nil {
@@ -138,8 +138,8 @@ func (c judgementCase) prepare(t *testing.T, dir string) (change judgedChange) {
 // judgementRemark returns a remark of a request that a case may name, "" for any other name.
 func judgementRemark(name string) string {
 	const at = "10:20"
-	return map[string]string{"interrupted": say(remarkInterrupted), "beside": say(remarkWithEsc),
-		"approved": say(remarkPassed, at), "let_go": say(remarkLetGo, at), "limit": say(remarkUnapproved)}[name]
+	return map[string]string{"interrupted": say(remarkInterrupted), "approved": say(remarkPassed, at),
+		"beside": say(remarkWithEsc), "let_go": say(remarkLetGo, at), "limit": say(remarkUnapproved)}[name]
 }
 
 // request is what the reviewer is asked in dir: the conversation as text, since there is no session to fork,
@@ -222,7 +222,7 @@ func TestJudgements(t *testing.T) {
 			repeats := func(secret string) bool { return strings.Contains(feedback, secret) }
 			expectIs(t, "it repeats what it must not", slices.ContainsFunc(c.Never, repeats), false)
 			check(t, err)
-			expectIs(t, fmt.Sprintf("it is approved (%q): %s", got, feedback), got == verdictAllow, *c.AllowStop)
+			expectIs(t, fmt.Sprintf("approved (%q): %s", got, feedback), got == verdictAllow, *c.AllowStop)
 		})
 	}
 }

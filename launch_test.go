@@ -59,7 +59,7 @@ func TestLaunch(t *testing.T) {
 		{"kimi -p hi", "ANTHROPIC_API_KEY=x CLAUDE_CODE_USE_VERTEX=1 CLAUDE_CODE_OAUTH_TOKEN=x", "{",
 			"ANTHROPIC_MODEL=k2 !ANTHROPIC_API_KEY= !CLAUDE_CODE_USE_VERTEX= !CLAUDE_CODE_OAUTH_TOKEN="},
 		{"kimi -p --add-dir /d -- hi", "CCC_PROVIDER=glm", "{", "CCC_PROVIDER=kimi CCC_ADD_DIRS=/d"},
-		{"-p hi", "CCC_PROVIDER=glm ANTHROPIC_X=t CCC_ADD_DIRS=/d", "{", "!CCC_PROV !ANTHROPIC !CCC_ADD_DIRS"},
+		{"-p x", "CCC_PROVIDER=glm ANTHROPIC_X=t CCC_ADD_DIRS=/d", "{", "!CCC_PROV !ANTHROPIC !CCC_ADD_DIRS"},
 	} {
 		full := strings.NewReplacer("CAP=", blockCapVariable+"=")
 		box := newFakeBox(t)
@@ -69,8 +69,8 @@ func TestLaunch(t *testing.T) {
 		expectEnd(t, fmt.Sprint("the plan of ", test), got, 0, "", "")
 		for want := range strings.FieldsSeq(full.Replace(test.want)) {
 			name, isUnwanted := strings.CutPrefix(want, "!")
-			isOfName := func(entry string) bool { return strings.HasPrefix(entry, strings.SplitAfter(name, "=")[0]) }
-			there := slices.DeleteFunc(slices.Clone(l.env), func(entry string) bool { return !isOfName(entry) })
+			isOther := func(e string) bool { return !strings.HasPrefix(e, strings.SplitAfter(name, "=")[0]) }
+			there := slices.DeleteFunc(slices.Clone(l.env), isOther)
 			wanted := []string{want}
 			if isUnwanted {
 				wanted = nil

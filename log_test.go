@@ -167,7 +167,7 @@ func TestLogFollowLines(t *testing.T) {
 		return did(step{Review: "a", Kind: kind, Tool: "Bash(" + command + ")"})
 	}
 	refused := outcome{Verdict: verdictBlock, Feedback: "no"}
-	killed := began(review{ID: "k", Iteration: 1, Limit: 9, Begun: ago(time.Hour), Deadline: ago(time.Minute)})
+	dead := began(review{ID: "k", Iteration: 1, Limit: 9, Begun: ago(time.Hour), Deadline: ago(time.Minute)})
 	box.timelineOf(testSession)
 	output, end := follow(t, box, "-f", testSession)
 	var lines []any
@@ -175,7 +175,7 @@ func TestLogFollowLines(t *testing.T) {
 		line entry
 		want string
 	}{
-		{killed, errUserEnded.zh},
+		{dead, errUserEnded.zh},
 		{prompted("go on"), "go on"},
 		{ended(review{ID: "k", outcome: outcome{Verdict: verdictCancelled, Error: errUserEnded.zh}}), ""},
 		{begun(eventStop, "a", 1), " 审查 1/9：开始\n    Agent：said for a\n"},
@@ -201,8 +201,8 @@ func TestLogFollowLines(t *testing.T) {
 // came then. -n tells the last reviews with the prompt before them; a stop at the limit is none.
 func TestLogOrder(t *testing.T) {
 	box := newLogBox(t)
-	begun := func(id, event string) entry {
-		return began(review{ID: id, Event: event, Begun: ago(time.Minute), Iteration: 1, Limit: 10}).in(box.work)
+	begun := func(id, on string) entry {
+		return began(review{ID: id, Event: on, Begun: ago(time.Minute), Iteration: 1, Limit: 10}).in(box.work)
 	}
 	of := func(id string, v verdict, feedback string) entry {
 		r := review{ID: id, outcome: outcome{Verdict: v, Feedback: feedback}}
@@ -262,14 +262,14 @@ func TestLogCuts(t *testing.T) {
 	expectIn(t, "the log", got, "(101 characters left out)", "s…\n")
 	expectIs(t, "what was said is there, but for its end", strings.Count(got, "s") >= 129, true)
 	code := 125
-	for isCut, c := range map[bool]struct{ script, output, why int }{false: {21, 9, 300}, true: {31, 31, 301}} {
-		r := step{Command: strings.Repeat("a\n", c.script-1) + "b", Output: strings.Repeat("c\n", c.output-1) + "d",
-			ExitCode: &code, Error: strings.Repeat("e", c.why)}
+	for isCut, c := range map[bool]struct{ script, out, why int }{false: {21, 9, 300}, true: {31, 31, 301}} {
+		r := step{Command: strings.Repeat("a\n", c.script-1) + "b", ExitCode: &code,
+			Output: strings.Repeat("c\n", c.out-1) + "d", Error: strings.Repeat("e", c.why)}
 		told := ran(r)
 		want := fmt.Sprintf("a\n……（省略 %d 行）……\na", c.script-20)
-		expectIs(t, "the script is cut", strings.Contains(told, want), isCut)
-		expectIs(t, "the output is cut", strings.Contains(told, fmt.Sprintf("……（省略 %d 行）……\nc", c.output-8)), isCut)
-		expectIs(t, "the error is cut", !strings.Contains(told, r.Error), isCut)
+		expectIs(t, "script is cut", strings.Contains(told, want), isCut)
+		expectIs(t, "output is cut", strings.Contains(told, fmt.Sprintf("……（省略 %d 行）……\nc", c.out-8)), isCut)
+		expectIs(t, "error is cut", !strings.Contains(told, r.Error), isCut)
 		expectIn(t, "the output", told, "c\nc\nd")
 	}
 }

@@ -146,10 +146,9 @@ func TestHelp(t *testing.T) {
 		return box.run(30*time.Second, "", append([]string{"ccc"}, strings.Fields(line)...)...)
 	}
 	whole := run("help").stdout
-	for line, want := range map[string]string{
-		"--help": whole, "--supervisor -h": whole, "help --help": "usage: ccc help", "--help log": "usage: ccc log",
-		"log x --help": "usage: ccc log", "-v": "ccc ", "version": "ccc ", "--supervisor --version": "ccc ",
-	} {
+	for line, want := range map[string]string{"--help": whole, "--supervisor -h": whole,
+		"help --help": "usage: ccc help", "--help log": "usage: ccc log", "log x --help": "usage: ccc log",
+		"-v": "ccc ", "version": "ccc ", "--supervisor --version": "ccc "} {
 		got := run(line)
 		expectPrefix(t, line, got.stdout, want)
 		expectEnd(t, line, got, 0, got.stdout, "")
@@ -266,7 +265,7 @@ func TestReportedErrors(t *testing.T) {
 		"a hint alone":  {withHint(plain, editHint("/a b")), 1, "ccc: broken\n     ${EDITOR:-vi} '/a b'\n"},
 		"not printable": {errors.New("a\x1b[31mb"), 1, "ccc: a␛[31mb\n"},
 		"with a secret": {errors.New("no " + aSecret), 1, "ccc: no ***\n"},
-		"of a file":     {withFileHint(denied, "edit"), 1, "ccc: open /none/a: permission denied\n     ls -ld /\n"},
+		"of a file":     {withFileHint(denied, "edit"), 1, "ccc: " + denied.Error() + "\n     ls -ld /\n"},
 		"of no file":    {withFileHint(plain, "edit"), 1, "ccc: broken\n     edit\n"},
 		"with its own":  {withFileHint(hinted, "edit"), 3, "ccc: broken\n" + toldHint},
 		"joined":        {errors.Join(plain, hinted), 3, "ccc: broken\nbroken\n" + toldHint},

@@ -64,7 +64,7 @@ func (m measurement) review(t *testing.T, c measuredCase, root string) measured 
 	}
 	c.write(t, project, "after")
 	session := newUUID()
-	dir := filepath.Join(m.claude, "projects", regexp.MustCompile(`[^a-zA-Z0-9]`).ReplaceAllString(project, "-"))
+	dir := filepath.Join(m.claude, "projects", regexp.MustCompile(`[\W_]`).ReplaceAllString(project, "-"))
 	check(t, os.MkdirAll(dir, 0o700))
 	defer os.RemoveAll(dir)
 	check(t, os.WriteFile(filepath.Join(dir, session+".jsonl"), c.transcript(session, project), 0o600))
@@ -119,8 +119,8 @@ func (c measuredCase) transcript(session, project string) (lines []byte) {
 		lines = append(append(lines, encodeJSON(line)...), '\n')
 	}
 	says := func(block map[string]any) {
-		add("assistant", map[string]any{"id": "msg_" + newUUID(), "type": "message", "model": "claude-opus-5-5",
-			"content": []any{block}, "usage": tokens{Input: 10, Output: 5}}, nil)
+		add("assistant", map[string]any{"id": "msg_" + newUUID(), "type": "message",
+			"model": "claude-opus-5-5", "content": []any{block}, "usage": tokens{Input: 10, Output: 5}}, nil)
 	}
 	typed := map[string]any{"promptSource": "typed", "origin": map[string]string{"kind": "human"}}
 	add("user", map[string]any{"content": strings.TrimSpace(c.files["task"])}, typed)
@@ -196,9 +196,9 @@ func figuresOfSet(cases []measuredCase, all []measured) string {
 			count["not the same each time"]++
 		}
 	}
-	rate := func(what, truth string) {
-		low, high := wilson(count[what], count[truth])
-		fmt.Fprintf(&text, "%s: %d of %d (%.1f to %.1f %%)\n", what, count[what], count[truth], 100*low, 100*high)
+	rate := func(what, of string) {
+		low, top := wilson(count[what], count[of])
+		fmt.Fprintf(&text, "%s: %d of %d (%.1f to %.1f %%)\n", what, count[what], count[of], 100*low, 100*top)
 	}
 	rate("approved though not done", "not")
 	rate("sent back though done", "done")

@@ -4,7 +4,6 @@ package main
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -62,12 +61,13 @@ func shownVerdicts(t *testing.T, prompt string) (verdicts []shownVerdict) {
 func TestPromptSize(t *testing.T) {
 	project, cccDir := t.TempDir(), t.TempDir()
 	path, global := filepath.Join(project, promptName), filepath.Join(cccDir, promptName)
+	check(t, os.WriteFile(global, []byte("mine"), 0o600))
 	for text, why := range map[string]string{
 		strings.Repeat("x", 100<<10):   "",
 		strings.Repeat("x", 100<<10+1): path + " is larger than 100 KiB; shorten it",
 		"\xff":                         path + " is no text in UTF-8; save it as one",
 	} {
-		check(t, errors.Join(os.WriteFile(path, []byte(text), 0o600), os.WriteFile(global, []byte("mine"), 0o600)))
+		check(t, os.WriteFile(path, []byte(text), 0o600))
 		source, got, err := supervisorPrompt(project, cccDir)
 		expectIs(t, "the source", source, path)
 		if why != "" {
@@ -78,8 +78,9 @@ func TestPromptSize(t *testing.T) {
 		expectIs(t, "the prompt", got, text)
 	}
 	for _, blank := range []string{"", " \n\t", defaultPrompt.zh, defaultPrompt.en} {
+		check(t, os.WriteFile(path, []byte(blank), 0o600))
 		for want, text := range map[string]string{global: "mine", builtinSource: blank} {
-			check(t, errors.Join(os.WriteFile(path, []byte(blank), 0o600), os.WriteFile(global, []byte(text), 0o600)))
+			check(t, os.WriteFile(global, []byte(text), 0o600))
 			source, _, err := supervisorPrompt(project, cccDir)
 			check(t, err)
 			expectIs(t, fmt.Sprintf("%.20q and %.20q", blank, text), source, want)
@@ -93,13 +94,13 @@ func TestPromptExamples(t *testing.T) {
 	for language, prompt := range promptLanguages {
 		verdicts := shownVerdicts(t, prompt)
 		for _, v := range verdicts {
-			isForUser := strings.Contains(*v.Feedback, map[string]string{chinese: "你", english: "you"}[language])
+			isForUser := strings.Contains(*v.Feedback, words{zh: "你", en: "you"}.in(language))
 			isNone := *v.Feedback == ""
 			expectIs(t, "it is allowed: "+*v.Feedback, !*v.AllowStop || isNone || isForUser, true)
 			expectIs(t, "it asks: "+*v.Feedback, strings.ContainsAny(*v.Feedback, "?？"), false)
 		}
 		form := verdicts[len(verdicts)-2:]
-		expectEqual(t, "the output format", []bool{*form[0].AllowStop, *form[1].AllowStop}, []bool{true, false})
+		expectEqual(t, "the format", []bool{*form[0].AllowStop, *form[1].AllowStop}, []bool{true, false})
 	}
 }
 
@@ -128,9 +129,9 @@ func TestPromptNamesSections(t *testing.T) {
 	heading := regexp.MustCompile(`(?m)^## ([^（(:：\n]+)`)
 	for language, prompt := range promptLanguages {
 		text := strings.NewReplacer("“", `"`, "”", `"`).Replace(strings.Join(strings.Fields(prompt), " "))
-		for _, section := range []words{sectionRunning, sectionRequests, sectionStop, sectionQuestion, sectionPlace,
-			sectionLastMessage, sectionTasks, sectionCrons, sectionWordsOnly, sectionChanges, sectionLastFeedback,
-			sectionReview} {
+		for _, section := range []words{sectionRunning, sectionRequests, sectionStop, sectionQuestion,
+			sectionPlace, sectionLastMessage, sectionTasks, sectionCrons, sectionWordsOnly, sectionChanges,
+			sectionLastFeedback, sectionReview} {
 			for _, title := range heading.FindAllStringSubmatch(section.in(language), -1) {
 				name := strings.TrimSpace(title[1])
 				expectIs(t, language+": it names "+name, strings.Contains(text, `"`+name+`"`), true)
@@ -222,13 +223,13 @@ func TestRequestParts(t *testing.T) {
 	r.of.crons = []json.RawMessage{[]byte("7")}
 	r.of.change.base = "BASE"
 	r.of.change.below = []string{"CHANGED"}
-	r.refusal.Feedback = "NO"
-	r.refusal.NoVerdict = true
+	r.refusal.outcome = outcome{Feedback: "NO", NoVerdict: true}
 	order := []string{say(opening, say(byGuideAbove)), say(sectionRunning, tryExample("TRY")),
 		say(sectionCompare, compareExample("TRY", "BASE")), say(sectionRequests), say(requestsJudged),
 		"[1] fix it", "[2] add tests", say(sectionStop), say(sectionPlan), say(sectionPlace, "/project/here"),
 		say(sectionLastMessage, "DONE"), say(sectionTasks, "[6]"), say(sectionCrons, "[7]"), "CHANGED",
-		say(sectionLastFeedback, "NO"), say(sectionNoVerdict, say(verdictForm)), say(sectionReview, 2, 5, 90, 30)}
+		say(sectionLastFeedback, "NO"), say(sectionNoVerdict, say(verdictForm)),
+		say(sectionReview, 2, 5, 90, 30)}
 	text, before := r.requestText(true), 0
 	for _, part := range order {
 		next := strings.Index(text, part)
@@ -273,7 +274,7 @@ func TestRequestComparesWithout(t *testing.T) {
 	} {
 		box := newFakeBox(t)
 		needCopy(t, box)
-		base := box.gitIn(box.work, `git init -q; echo old >a; echo dist >.gitignore; mkdir sub; echo x >sub/kept
+		base := box.gitIn(box.work, `git init -q; echo old >a; echo dist >.gitignore; mkdir sub; >sub/kept
 			echo 'mkdir -p dist; cp a dist' >build.sh; git add .; git commit -qm base; git rev-parse HEAD`)
 		box.gitIn(box.work, c.change)
 		before := box.gitIn(box.work, "git status --short; git stash list; cat a")

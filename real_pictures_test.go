@@ -24,9 +24,9 @@ var picturedIn = []pictured{{
 	request: "Add --monthly to renew: go run . --monthly 2026-01-31 must print 2026-02-28. With a test.",
 	done: "renew has `--monthly` now: one month instead of twelve. " +
 		"TestNext covers it, `go test ./...` passes.",
-	feedback: "`go run . --monthly 2026-01-31` prints 2026-03-03; the user asked for 2026-02-28. " +
-		"AddDate in next (main.go:27) runs past the end of a shorter month, and TestNext only tries the 15th. " +
-		"Stop at the last day of the month, add this example to TestNext, then run both and show their output.",
+	feedback: "`go run . --monthly 2026-01-31` prints 2026-03-03; the user asked for 2026-02-28. AddDate " +
+		"in next (main.go:27) runs past the end of a shorter month, and TestNext only tries the 15th. Stop " +
+		"at the last day of the month, add this example to TestNext, then run both and show their output.",
 	doneAgain: "next stops at the end of a shorter month now: " +
 		"`go run . --monthly 2026-01-31` prints 2026-02-28. " +
 		"That example is in TestNext, and `go test ./...` passes.",
@@ -87,7 +87,7 @@ func (p pictured) replies(box *sandbox) map[string][]apiReply {
 				"\tmonthly := flag.Bool(\"monthly\", false, \"renew every month, not every year\")\n"+
 					"\tflag.Parse()\n\tmonths := 12\n\tif *monthly {\n\t\tmonths = 1\n\t}\n"),
 			edit("main_test.go", example, example+also), bash("go test ./..."), replyText(p.done),
-			edit("main.go", "\treturn start.AddDate(0, months, 0)\n", "\tthen := start.AddDate(0, months, 0)\n"+
+			edit("main.go", "return start.AddDate(0, months, 0)\n", "then := start.AddDate(0, months, 0)\n"+
 				"\tif then.Day() != start.Day() { // that month is shorter\n"+
 				"\t\tthen = then.AddDate(0, 0, -then.Day())\n\t}\n\treturn then\n"),
 			edit("main_test.go", also, also+"\t\t{\"2026-01-31\", 1, \"2026-02-28\"},\n"),
