@@ -59,7 +59,8 @@
 // State:
 //
 //	state.go              the state directory: files, log, sweep
-//	timeline.go           the lines of a session's timeline, and its history, which is made of them
+//	timeline.go           the lines of a session's timeline: prompts, switches, reviews, their steps
+//	history.go            what these lines add up to
 //	session.go            the state of a session, and which client a hook belongs to: launch, token, claim
 //
 // The copy:
