@@ -48,7 +48,7 @@ func TestRealClientNested(t *testing.T) {
 			box.write("../work/SUPERVISOR.md", 0o600, "STRICT")
 			box.repository()
 			box.write("../work/.git/hooks/pre-commit", 0o700, "#!/bin/sh\nclaude -p 'NESTED words'\n")
-			if variant == "within" { // and a shell of the user's stands between the client and its hooks and tools
+			if variant == "within" { // and a user's shell stands between the client and its hooks and tools
 				box.write("prefix", 0o700, "#!/bin/sh\n/bin/sh -c \"$*\"\nexit $?\n")
 				box.vars = append(box.vars, "CLAUDE_CODE_SHELL_PREFIX="+filepath.Join(box.home, "prefix"))
 				box.claudeIs(strings.ReplaceAll(inNamespace, "CLAUDE", box.client.path))
@@ -157,8 +157,9 @@ func (box *sandbox) expectSupervised(n int, want ...string) {
 func TestRealClientBackground(t *testing.T) {
 	forNewest(t, "", script{}, func(t *testing.T, box *sandbox, _ *scriptedAPI) {
 		const first = "run: claude --bg 'of the agent'; ccc -p 'ccc of the agent'"
-		box.by(toAgent("HAS RUN", replyText("done")), toAgent("run: ", bash(first[len("run: "):]+"; echo HAS RUN")))
-		box.setSettings(`{"hooks":{"Stop":[{"hooks":[{"type":"command","command":"echo stop >>$HOME/stops"}]}]}}`)
+		box.by(toAgent("HAS RUN", replyText("done")),
+			toAgent("run: ", bash(first[len("run: "):]+"; echo HAS RUN")))
+		box.setSettings(`{"hooks":{"Stop":[{"hooks":[{"type":"command","command":"echo stop >>~/stops"}]}]}}`)
 		box.endsService()
 		expectIs(t, "the exit code", box.run(3*time.Minute, "", box.tried(bypass, "-p", first)...).code, 0)
 		got := box.run(patience, "", "claude", bypass, "--bg", "plain")
@@ -305,7 +306,8 @@ func TestRealClientTrialRefused(t *testing.T) {
 			{args: "--restricted", stderr: mutes + "--restricted\n"},
 			{variable: "CLAUDE_CODE_SIMPLE=1", stderr: mutes + "CLAUDE_CODE_SIMPLE\n"},
 			{settings: simple, stderr: users + "env.CLAUDE_CODE_SIMPLE\n"},
-			{args: "--settings no.json", stderr: said + "Error: Settings file not found: " + box.work + "/no.json"},
+			{args: "--settings no.json",
+				stderr: said + "Error: Settings file not found: " + box.work + "/no.json"},
 		} {
 			name := fmt.Sprint(test)
 			box.setSettings(cmp.Or(test.settings, `{"env":{}}`))
@@ -339,7 +341,7 @@ func TestRealClientTrialManaged(t *testing.T) {
 	forClients(t, script{}, func(t *testing.T, box *sandbox, api *scriptedAPI) {
 		box.run(3*time.Minute, "", "cp", "-a", "/etc", box.home) // what this user may read
 		box.vars = append(box.vars, testManagedVariable+"=/etc/"+managed)
-		box.run(3*time.Minute, "", "claude", "-p", "hi") // moves a setting of .claude.json's into settings.json
+		box.run(3*time.Minute, "", "claude", "-p", "hi") // moves a setting of .claude.json into settings.json
 		check(t, os.RemoveAll(box.home+"/etc/"+managed))
 		for i, text := range []string{"", `{"allowManagedHooksOnly":true}`, `{"disableAllHooks":true}`} {
 			if text != "" {
@@ -348,7 +350,8 @@ func TestRealClientTrialManaged(t *testing.T) {
 			got := box.run(3*time.Minute, "", "unshare", flags, "sh", "-c", mounted, box.home+"/etc",
 				"ccc", "--supervisor", "-p", "hi")
 			expectIs(t, text+": reviewed", got.stdout == "done\n", i == 0)
-			expectIs(t, text+": refused", strings.Contains(got.stderr, "claude was tried and ran no hooks"), i > 0)
+			isRefused := strings.Contains(got.stderr, "claude was tried and ran no hooks")
+			expectIs(t, text+": refused", isRefused, i > 0)
 		}
 		expectIs(t, "the reviews", len(api.requests("review")), 1)
 	})
@@ -361,7 +364,7 @@ func TestRealClientTrial(t *testing.T) {
 	forClients(t, script{}, func(t *testing.T, box *sandbox, api *scriptedAPI) {
 		box.setSettings(`{"hooks":{"SessionStart":[` + usersHook + `]}}`)
 		box.vars = append(box.vars, testTrustVariable+"=none")
-		for i, starts := range []int{2, 4, 5} { // the client moves a setting of .claude.json's into settings.json
+		for i, starts := range []int{2, 4, 5} { // a setting moves from .claude.json into settings.json
 			got := box.run(3*time.Minute, "", "ccc", "--supervisor", "-p", "hi")
 			expectIs(t, "the answer", got.stdout, "done\n")
 			expectIs(t, "starts of the user's hook", strings.Count(box.read("starts"), "start"), starts)
@@ -387,8 +390,8 @@ func TestRealClientTrialUntrusted(t *testing.T) {
 		tty := box.terminal("ccc", "--supervisor")
 		tty.waitFor("trust")
 		expectIs(t, "what has run", box.read("starts"), "")
-		trusts := func(screen string) bool {
-			return strings.Contains(unspaced(screen), "❯Yes,I") || strings.Contains(unspaced(screen), "❯1.Yes,I")
+		trusts := func(text string) bool {
+			return strings.Contains(unspaced(text), "❯Yes,I") || strings.Contains(unspaced(text), "❯1.Yes,I")
 		}
 		tty.pressUntil("Down", "trust", trusts) // 2.1.332 marks the other answer
 		tty.choose("trust this folder")
@@ -500,7 +503,7 @@ func TestRealClientBashRule(t *testing.T) {
 func TestRealClientExampleProvider(t *testing.T) {
 	forClients(t, script{}, func(t *testing.T, box *sandbox, api *scriptedAPI) {
 		kimi := newAnsweringAPI(t, "", func(r apiRequest) apiReply {
-			if r.Kind == "agent" && strings.HasSuffix(r.last("user"), "delegate it") {
+			if r.Kind == "agent" && strings.HasSuffix(r.last("user"), "delegate") {
 				tool := r.delegates("").tool
 				return replyTool(tool,
 					`{"description":"x","prompt":"be it","subagent_type":"general-purpose","model":"haiku"}`)
@@ -511,7 +514,7 @@ func TestRealClientExampleProvider(t *testing.T) {
 			strings.Replace(exampleProvider, "https://api.moonshot.cn/anthropic", kimi.URL, 1))
 		box.vars = append(box.vars, "KIMI_TOKEN=token-of-kimi", "ANTHROPIC_AUTH_TOKEN=stale",
 			"ANTHROPIC_MODEL=stale", "ANTHROPIC_DEFAULT_HAIKU_MODEL=stale")
-		got := box.run(3*time.Minute, "delegate it", "ccc", "kimi", "--supervisor", "-p", "--output-format", "json")
+		got := box.run(patience, "delegate", "ccc", "kimi", "--supervisor", "-p", "--output-format", "json")
 		expectIn(t, "the result", got.stdout, `"result":"done"`, `"contextWindow":262144`)
 		isDelegated := func(r apiRequest) bool { return strings.HasSuffix(r.last("user"), "be it") }
 		expectIs(t, "a subagent was asked", slices.ContainsFunc(kimi.requests(""), isDelegated), true)

@@ -94,7 +94,7 @@ func TestRealClientCache(t *testing.T) {
 		var mu sync.Mutex
 		agents, reviews := 0, 0
 		var last, review apiRequest // of the agent's, and the first one of the last review
-		var repeated [][2]float64   // how much of these a review's first request repeats
+		var parts [][2]float64      // how much of these a review's first request repeats
 		box.use(newAnsweringAPI(t, say(verdictForm), func(r apiRequest) apiReply {
 			mu.Lock()
 			defer mu.Unlock()
@@ -113,13 +113,13 @@ func TestRealClientCache(t *testing.T) {
 			n, served := reviews%4, share(t, last, r)
 			reviews++
 			if n == 0 || n == 3 { // a review begins
-				repeated = append(repeated, [2]float64{served, share(t, review, r)})
+				parts = append(parts, [2]float64{served, share(t, review, r)})
 				review = r
 			}
 			return replies[n].inText(r).servedBy(served)
 		}))
-		box.setSettings(`{"permissions":{"allow":["Edit","Write"]},"hooks":{"Stop":[{"hooks":[{"type":"command",
-			"command":"echo x$CCC_SUPERVISOR_HOOK >>$HOME/user-hooks"}]}]}}`)
+		box.setSettings(`{"permissions":{"allow":["Edit","Write"]},"hooks":{"Stop":[{
+			"hooks":[{"type":"command","command":"echo x$CCC_SUPERVISOR_HOOK >>$HOME/user-hooks"}]}]}}`)
 		tty := box.start()
 		for i := range 2 {
 			tty.prompt(fmt.Sprint("request ", i+1))
@@ -133,8 +133,8 @@ func TestRealClientCache(t *testing.T) {
 		}
 		expectEqual(t, "the ways", box.ways(), want)
 		for i, way := range want {
-			isShared := way == "cache" && repeated[i][0] > 0.95 || way == "own" && (i == 0 || repeated[i][1] > 0.9)
-			expectIs(t, fmt.Sprintf("review %d shares what it can: %.2f", i, repeated[i]), isShared || isMissed, true)
+			isShared := way == "cache" && parts[i][0] > 0.95 || way == "own" && (i == 0 || parts[i][1] > 0.9)
+			expectIs(t, fmt.Sprintf("review %d repeats: %.2f", i, parts[i]), isShared || isMissed, true)
 		}
 		log := box.run(patience, "", "ccc", "log").stdout
 		isSaid := strings.Contains(log, "没有命中，之后的审查不再用它")
@@ -228,7 +228,7 @@ func TestRealClientReviewByHand(t *testing.T) {
 		expectIn(t, "the log", box.ccc("log", "-n", "1"), "fix the bug", "Review: approved")
 		paths, _ := filepath.Glob(box.home + "/.claude/projects/*/*.jsonl")
 		id := strings.TrimSuffix(filepath.Base(paths[0]), ".jsonl")
-		box.write(".claude/projects/copied/"+id+".jsonl", 0o600, box.transcripts()) // it lies in two projects then
+		box.write(".claude/projects/copied/"+id+".jsonl", 0o600, box.transcripts()) // it lies in two projects
 		review(0, "fix the bug", id[:8])
 		tty := box.open("claude")
 		tty.prompt("another task")

@@ -126,9 +126,10 @@ func TestRealClientQuestion(t *testing.T) {
 				expectIn(t, "the screen", tty.screen(), "不同意：按 Esc，再输入你的回答")
 			}
 		}
-		box.expectVerdicts(verdictBlock, verdictAllow, verdictAllow, verdictAllow, verdictFailed, verdictAllow)
+		box.expectVerdicts(verdictBlock, verdictAllow, verdictAllow, verdictAllow,
+			verdictFailed, verdictAllow)
 		text := api.requests("review")[0].last("user")
-		expectIn(t, "the reviewer's request", text, "Which database?", "SQLite", "one file", "Postgres", "a server")
+		expectIn(t, "the request", text, "Which database?", "SQLite", "one file", "Postgres", "a server")
 		got := api.requests("agent")[1].last("user")
 		expectIn(t, "what the agent got", got, "decide yourself: SQLite is enough")
 		expectNotIn(t, "what the agent got", got, "不是你")
@@ -180,7 +181,7 @@ func TestRealClientInterrupted(t *testing.T) {
 			done := make(chan commandResult, 1)
 			go func() { done <- box.run(patience, "", box.tried("-p", "hello")...) }()
 			hook := box.awaitHook()
-			if name == "sigkill" { // the reviewer takes its time, and what it has put into the background outlives it
+			if name == "sigkill" { // the reviewer hangs, and what it put into the background outlives it
 				syscall.Kill(hook, syscall.SIGKILL)
 				box.expectGone(patience, "--fork-session", "sleep 300")
 				expectIs(t, "the answer", (<-done).stdout, "done\n")
@@ -249,7 +250,7 @@ func TestRealClientVerdictInText(t *testing.T) {
 		{"words with the cache", true, say(notYet, approval), []string{notYet}, "block allow"},
 		{"another schema", false, []apiReply{replyTool("StructuredOutput", `{"x":1}`)}, nil, "failed"},
 		{"nothing", false, []apiReply{{isEmpty: true}}, []string{instead}, "block failed"},
-		{"thoughts", true, []apiReply{{text: "Is it done?", thinks: true}}, []string{instead}, "block failed"},
+		{"thoughts", true, []apiReply{{text: "Done yet?", thinks: true}}, []string{instead}, "block failed"},
 	}
 	forClients(t, script{}, func(t *testing.T, box *sandbox, _ *scriptedAPI) {
 		for _, play := range plays {
@@ -369,7 +370,7 @@ func TestRealClientSubagents(t *testing.T) {
 			case isMessenger && says("ends: m2"):
 				return replyText("the fix is there")
 			case isMessenger && says("ends: m"):
-				return replyTool("SendMessage", `{"to":"main","summary":"half done","message":"half is done"}`)
+				return replyTool("SendMessage", `{"to":"main","summary":"half","message":"half is done"}`)
 			case isMessenger && says("once more"):
 				return waits("m2")
 			case isMessenger && !says("be the subagent") && !says("ends: "):

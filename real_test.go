@@ -179,7 +179,7 @@ func (box *sandbox) expectVerdicts(wanted ...verdict) {
 // awaitVerdicts waits until the session has n verdicts.
 func (box *sandbox) awaitVerdicts(n int) {
 	box.t.Helper()
-	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
 		if len(box.timelineVerdicts()) >= n {
 			return
 		}
@@ -286,7 +286,7 @@ func (r apiRequest) delegates(prompt string) apiReply {
 	if slices.Contains(r.Tools, "Agent") {
 		tool = "Agent"
 	}
-	const form = `{"description":"look","prompt":%q,"subagent_type":"general-purpose","run_in_background":true}`
+	const form = `{"description":"it","prompt":%q,"subagent_type":"general-purpose","run_in_background":true}`
 	return replyTool(tool, fmt.Sprintf(form, prompt))
 }
 
@@ -497,7 +497,7 @@ var (
 )
 
 // listedRequests returns the user's requests with what became of them in a word.
-func listedRequests(t *testing.T, request string) (requests []string) {
+func listedRequests(t *testing.T, request string) (told []string) {
 	t.Helper()
 	_, list, found := strings.Cut(request, "## 用户的要求")
 	list, _, _ = strings.Cut(list, "\n## ")
@@ -507,10 +507,10 @@ func listedRequests(t *testing.T, request string) (requests []string) {
 	for i := 1; ; i++ {
 		_, rest, found := strings.Cut(list, fmt.Sprintf("\n\n[%d] ", i))
 		if !found {
-			return requests
+			return told
 		}
 		one, _, _ := strings.Cut(rest, fmt.Sprintf("\n\n[%d] ", i+1))
-		requests = append(requests, fateMark.ReplaceAllStringFunc(strings.TrimSpace(one), func(mark string) string {
+		told = append(told, fateMark.ReplaceAllStringFunc(strings.TrimSpace(one), func(mark string) string {
 			return fates[fateMark.FindStringSubmatch(mark)[1]]
 		}))
 	}

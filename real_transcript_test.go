@@ -31,7 +31,7 @@ func TestRealClientBackgroundTask(t *testing.T) {
 			isFirst := !strings.Contains(request, "上次反馈") && !strings.Contains(request, "and more")
 			switch {
 			case r.Kind == "review" && isFirst:
-				time.Sleep(3 * time.Second) // a model takes its time, and the fork has said something of its own before
+				time.Sleep(3 * time.Second) // a model is slow, and the fork has said words of its own before
 				return replyVerdict(false, "show the tests")
 			case r.Kind == "agent" && strings.Contains(r.last("user"), "start it"):
 				return inBackground("until [ -e ended ]; do sleep 0.2; done")
@@ -78,7 +78,7 @@ func TestRealClientWoken(t *testing.T) {
 			case strings.Contains(last, "start it"):
 				return inBackground("until [ -e ended ]; do sleep 0.2; done")
 			case strings.Contains(last, "<task-notification>"):
-				return replyTool("CronCreate", `{"cron":"* * * * *","prompt":"check the build","recurring":true}`)
+				return replyTool("CronCreate", `{"cron":"* * * * *","prompt":"build again","recurring":true}`)
 			}
 			return replyText("done")
 		})
@@ -91,14 +91,14 @@ func TestRealClientWoken(t *testing.T) {
 		box.expectVerdicts(verdictFailed, verdictLimit, verdictAllow)
 		expectEqual(t, "the requests", requestsOf(t, api.lastReview(t)), []string{"start it"})
 		title, _, _ := strings.Cut(say(sectionCrons), "\n")
-		expectIn(t, "the request", api.lastReview(t), title, `"prompt":"check the build"`)
-		expectEqual(t, "the prompts", box.loggedPrompts(), []string{"start it", "check the build"})
+		expectIn(t, "the request", api.lastReview(t), title, `"prompt":"build again"`)
+		expectEqual(t, "the prompts", box.loggedPrompts(), []string{"start it", "build again"})
 		paths, _ := filepath.Glob(filepath.Join(box.home, ".claude/projects/*/*.jsonl"))
 		talk, err := readConversation(paths[0])
 		check(t, err)
-		expectIn(t, "what Claude Code has submitted", strings.Join(talk.submitted, "\n"), "check the build")
+		expectIn(t, "what Claude Code has submitted", strings.Join(talk.submitted, "\n"), "build again")
 		texts := strings.Join(api.agentsUserTexts(), "\n")
-		expectIn(t, "what the agent got", texts, "<task-notification>", "check the build")
+		expectIn(t, "what the agent got", texts, "<task-notification>", "build again")
 	})
 }
 
@@ -126,14 +126,14 @@ func TestRealClientRequests(t *testing.T) {
 			"command":"if grep -q SECRET; then cat ~/block; fi"}]}]}}`)
 		box.repository()
 		tty := box.start(bypass)
-		expectRequests := func(verdicts int, want ...string) {
+		expectRequests := func(n int, want ...string) {
 			t.Helper()
-			box.awaitVerdicts(verdicts)
+			box.awaitVerdicts(n)
 			request := api.lastReview(t)
 			expectEqual(t, "the requests", listedRequests(t, request), want)
 			isSaid := strings.Contains(request, say(sectionWordsOnly))
 			expectIs(t, "words only", isSaid, !slices.Contains(want, "typed meanwhile"))
-			expectEqual(t, "the verdicts", box.timelineVerdicts(), slices.Repeat([]verdict{verdictAllow}, verdicts))
+			expectEqual(t, "the verdicts", box.timelineVerdicts(), slices.Repeat([]verdict{verdictAllow}, n))
 		}
 		tty.prompt("first request")
 		api.await(t, "review", 1)
@@ -178,7 +178,7 @@ func TestRealClientRequests(t *testing.T) {
 		box.quiet(20 * time.Second)
 		box.recordTranscript("requests", api)
 		box.prints("done", "forked request", "--continue", "--fork-session")
-		inFork := []string{"third request", "slow words", "typed at the last words", "forked request"} // no more
+		inFork := []string{"third request", "slow words", "typed at the last words", "forked request"}
 		expectEqual(t, "the requests in a fork", listedRequests(t, api.lastReview(t)), inFork)
 	})
 }
@@ -273,7 +273,7 @@ func TestRealClientCorrections(t *testing.T) {
 			hasBegun := func(string) bool { return box.read("../work/begun") != before }
 			tty.waitUntil("the agent at work on "+prompt, hasBegun)
 		}
-		for _, words := range [][]string{{"work in red", "make it blue"}, {"work on the door", "hang it left"}} {
+		for _, words := range [][]string{{"work in red", "make it blue"}, {"work on the door", "hang left"}} {
 			workOn(words[0])
 			typed(words[1])
 			tty.keys("Escape")
@@ -369,7 +369,7 @@ func TestRealClientAnswers(t *testing.T) {
 			}
 			for range 5 { // a menu that does not take words yet drops them
 				tty.keys("-l", "--", words)
-				if tty.shows(3*time.Second, func(screen string) bool { return strings.Contains(screen, words) }) {
+				if tty.shows(3*time.Second, func(s string) bool { return strings.Contains(s, words) }) {
 					return
 				}
 			}
@@ -380,7 +380,7 @@ func TestRealClientAnswers(t *testing.T) {
 			t.Helper()
 			for range 5 {
 				tty.keys(key)
-				if tty.shows(10*time.Second, func(screen string) bool { return !strings.Contains(screen, text) }) {
+				if tty.shows(10*time.Second, func(s string) bool { return !strings.Contains(s, text) }) {
 					return
 				}
 			}
@@ -477,7 +477,7 @@ func (box *sandbox) recordsEvents() {
 	const command = "f=$(mktemp -p ~ event-XXXXXX) && cat >$f && cat $f >>~/events && rm $f"
 	hooks := map[string]any{}
 	for _, event := range []string{eventPrompt, eventPreToolUse, eventStop, "SubagentStop"} {
-		hooks[event] = json.RawMessage(`[{"matcher":"","hooks":[{"type":"command","command":"` + command + `"}]}]`)
+		hooks[event] = json.RawMessage(`[{"hooks":[{"type":"command","command":"` + command + `"}]}]`)
 	}
 	box.setSettings(string(encodeJSON(map[string]any{"hooks": hooks})))
 }
@@ -493,8 +493,8 @@ const recordedText, recordedList = 300, 8
 var unrecorded = strings.Fields(`rendered renderedRole userType entrypoint gitBranch promptId slug hookInfos
 	requestRef requestedModel perTurnEffort turnPosition promptCacheRequested apiBlockIndex effort level
 	preventedContinuation sourceToolAssistantUUID permissionDecision server_tool_use service_tier requestId
-	cache_creation inference_geo iterations output_tokens_details context_management diagnostics ttft_ms
-	apiRequestId requestSources toolUseID stop_details stop_sequence subagent_stats plugins capabilities skills`)
+	cache_creation inference_geo toolUseID output_tokens_details context_management diagnostics ttft_ms skills
+	apiRequestId requestSources iterations stop_details stop_sequence subagent_stats plugins capabilities`)
 
 // record writes lines of JSON as testdata/recordings/KIND-VERSION[-NAME].jsonl, if CCC_RECORD is set,
 // behind what head is. Each value stays, but for the sandbox's paths, long texts and lists, and the members
@@ -534,8 +534,8 @@ func (box *sandbox) recorded(value any) any {
 		return value[:min(len(value), recordedList)]
 	case string:
 		dashed := strings.NewReplacer("/", "-", ".", "-", "_", "-").Replace(box.work)
-		text := strings.NewReplacer(box.work, "/home/u/project", dashed, "-home-u-project", box.home, "/home/u",
-			filepath.Dir(box.home), "/home/u/box").Replace(value)
+		text := strings.NewReplacer(box.work, "/home/u/project", dashed, "-home-u-project",
+			box.home, "/home/u", filepath.Dir(box.home), "/home/u/box").Replace(value)
 		if len(text) > recordedText {
 			text = strings.ToValidUTF8(text[:recordedText], "") + "…"
 		}
@@ -556,20 +556,21 @@ func (box *sandbox) recordTranscript(name string, api *scriptedAPI) {
 	expectIs(box.t, "the number of transcripts", len(paths), 1)
 	check(box.t, readLines(paths[0], func(line []byte) {
 		var members map[string]json.RawMessage
-		var entry struct {
+		var got struct {
 			Type       string
 			UUID       string
 			Attachment struct{ Type string }
 		}
-		check(box.t, errors.Join(json.Unmarshal(line, &entry), json.Unmarshal(line, &members)))
-		if entry.UUID == "" && !slices.Contains([]string{"queue-operation", "last-prompt", "mode"}, entry.Type) {
+		check(box.t, errors.Join(json.Unmarshal(line, &got), json.Unmarshal(line, &members)))
+		if got.UUID == "" && !slices.Contains([]string{"queue-operation", "last-prompt", "mode"}, got.Type) {
 			return
 		}
-		isRead := slices.Contains([]string{"queued_command", "model"}, entry.Attachment.Type)
-		if entry.Type == "attachment" && !isRead { // only its place matters
+		isRead := slices.Contains([]string{"queued_command", "model"}, got.Attachment.Type)
+		if got.Type == "attachment" && !isRead { // only its place matters
 			kept := []string{"type", "uuid", "parentUuid", "isSidechain", "timestamp", "version"}
-			maps.DeleteFunc(members, func(name string, _ json.RawMessage) bool { return !slices.Contains(kept, name) })
-			members["attachment"] = encodeJSON(map[string]string{"type": entry.Attachment.Type})
+			isOther := func(name string, _ json.RawMessage) bool { return !slices.Contains(kept, name) }
+			maps.DeleteFunc(members, isOther)
+			members["attachment"] = encodeJSON(map[string]string{"type": got.Attachment.Type})
 			line = append(encodeJSON(members), '\n')
 		}
 		lines = append(lines, line...)
@@ -603,7 +604,7 @@ func TestRealClientRecordings(t *testing.T) {
 				return inBackground("until [ -e ended ]; do sleep 0.2; done")
 			case strings.HasSuffix(last, "have it done"):
 				delegated := r.delegates("be a subagent")
-				delegated.input = strings.Replace(delegated.input, "background\":true", "background\":false", 1)
+				delegated.input = strings.Replace(delegated.input, `background":true`, `background":false`, 1)
 				return delegated
 			case strings.HasSuffix(last, "be a subagent"):
 				return bash("until [ -e go ]; do sleep 0.1; done; echo of the subagent")

@@ -147,7 +147,7 @@ func TestRealClientCopy(t *testing.T) {
 		box.prints("done", "do it")
 		box.expectVerdicts(verdictAllow)
 		request := api.requests("review")[0].last("user")
-		expectIn(t, "the request", request, tryExample(try), "make test; git stash -q -u && git restore -q -SWs ")
+		expectIn(t, "request", request, tryExample(try), "make test; git stash -q -u && git restore -q -SWs ")
 		results, ran := api.results(), box.ranCommands()
 		if len(results) < len(through)+len(commands) || len(ran) != len(through)+wantedRuns {
 			t.Fatalf("results %q, runs %q", results, ran)
@@ -178,7 +178,7 @@ func (box *sandbox) ordinary() {
 	dir := filepath.Dir(box.home)
 	for _, name := range []string{"claude", "ccc"} { // by now a link into a directory of root's
 		program := filepath.Join(dir, "bin", name)
-		out, err := exec.Command("cp", "--remove-destination", "-L", program, program+".copy").CombinedOutput()
+		out, err := exec.Command("cp", "-L", program, program+".copy").CombinedOutput()
 		check(box.t, errors.Join(err, os.Rename(program+".copy", program), os.Chmod(program, 0o755)))
 		expectIs(box.t, "cp", string(out), "")
 	}
@@ -223,8 +223,8 @@ func TestRealClientReadOnly(t *testing.T) {
 				{file("NotebookEdit", "book.ipynb", `,"cell_id":"a","new_source":"2"`), "denied"},
 				{bash("cat notes.txt"), "a note"},
 				{file("Read", "notes.txt", ""), "a note"},
-				{bash(shellQuote(box.program()) + " try 'cat notes.txt; touch made; echo x >notes.txt; exit 3'"),
-					"Exit code 3\na note"},
+				{bash(shellQuote(box.program()) +
+					" try 'cat notes.txt; touch made; echo x >notes.txt; exit 3'"), "Exit code 3\na note"},
 			}
 			var before []string
 			reviewed := 0
@@ -252,8 +252,8 @@ func TestRealClientReadOnly(t *testing.T) {
 			results := api.results()
 			for i, c := range calls {
 				expectIn(t, "a result", results[i], c.wants)
-				isRead := c.wants == "a note"
-				expectIs(t, "reading fails: "+results[i], isRead && strings.Contains(results[i], "Exit code"), false)
+				fails := c.wants == "a note" && strings.Contains(results[i], "Exit code")
+				expectIs(t, "reading fails: "+results[i], fails, false)
 			}
 			if writes {
 				before = append(before, `/ruled -rw-r--r-- ""`, `/left -rw-r--r-- ""`)
@@ -300,7 +300,7 @@ func TestRealClientReviewerWoken(t *testing.T) {
 					return replyText("done")
 				case strings.Contains(r.request(), "第 2 轮，最多"):
 					return say(approval)
-				case strings.Contains(last, "task-notification"), strings.Contains(last, "structured-output-enforce"):
+				case strings.Contains(last, "task-notification"), strings.Contains(last, "output-enforce"):
 					return say(play.woken)
 				case strings.Contains(last, "## ") && play.starts == "command":
 					return inBackground("cat notes.txt; sleep 2")

@@ -131,10 +131,10 @@ func TestHarmlessTexts(t *testing.T) {
 
 // The values of variables that are named like secrets, of 8 characters or more, and the tokens of providers.
 func TestSecretValues(t *testing.T) {
-	redact := newRedactor([]string{"MY_PASSWORD=Correct horse", "API_KEY=abcd1234", "LONG_TOKEN=abcd1234-more",
+	redact := newRedactor([]string{"MY_PASSWORD=Correct horse", "API_KEY=abcd1234", "SEVEN_KEY=abcd12x",
 		"BAD_KEY=\xff\xfe12345678", "X_PAT=.*+?[](x1", "MULTI_SECRET=one 1\ntwo 2", "SPACED_KEY= abcd9876\n",
-		"SEVEN_KEY=abcd12x", "NAMED_KEY=一二三四五六七八", "POSTGRES_PASSWORD=postgres", "DB_PASSWORD=password",
-		"UPPER_PASSWORD=Password", "WORDS_PASSWORD=correcthorsebat", "LONG_PASSWORD=correcthorsebatt"})
+		"LONG_TOKEN=abcd1234-more", "NAMED_KEY=一二三四五六七八", "UPPER_PASSWORD=Password", "DB_PASSWORD=password",
+		"POSTGRES_PASSWORD=postgres", "WORDS_PASSWORD=correcthorsebat", "LONG_PASSWORD=correcthorsebatt"})
 	for text, want := range map[string]string{
 		"abcd1234 abcd1234-more":              "*** ***",
 		`"a\nabcd1234\n"` + "\x1b[1mabcd1234": `"a\n***\n"` + "\x1b[1m***",
@@ -147,8 +147,8 @@ func TestSecretValues(t *testing.T) {
 	}
 	for want, names := range map[string]string{
 		masked: "TOKEN GITHUB_TOKEN STRIPE_KEY OPENAI_APIKEY apiKey KEY2 DB_PASSWORD PGPASSWORD DB_PASSWD " +
-			"DB_PASS SSH_PASSPHRASE AWS_SECRET_ACCESS_KEY CLIENT_SECRET SECRET_KEY_BASE GITLAB_PAT OPS_AUTH COOKIE " +
-			"SENTRY_DSN A_WEBHOOK DB_PASSWORD_1",
+			"DB_PASS SSH_PASSPHRASE AWS_SECRET_ACCESS_KEY CLIENT_SECRET SECRET_KEY_BASE GITLAB_PAT " +
+			"OPS_AUTH COOKIE SENTRY_DSN A_WEBHOOK DB_PASSWORD_1",
 		"abcd1234": "MONKEY COMPASS PATH KEYSPACE TOKENS TOKEN_COUNT SSH_AUTH_SOCK KEY_FILE " +
 			"GNOME_KEYRING_CONTROL XAUTHORITY",
 	} {

@@ -65,7 +65,7 @@ func TestByHandSession(t *testing.T) {
 func TestByHandProvider(t *testing.T) {
 	const unknown = "error: review: ccc.json: \"d\" is no provider of this file (it has a, b, c) " +
 		"(see ccc help config)"
-	const elsewhere = "error: review: the session has run with kimi-k2, and no provider of it is on record\n" +
+	const nobodys = "error: review: the session has run with kimi-k2, and no provider of it is on record\n" +
 		"     ccc review --provider NAME, with a name of ccc.json"
 	for name, c := range map[string]struct {
 		own, session, flag, model, url string
@@ -80,7 +80,7 @@ func TestByHandProvider(t *testing.T) {
 		"no provider of a session":                {session: noProvider, model: "kimi-k2", want: noProvider},
 		"an unknown one":                          {session: "b", flag: "d", want: unknown, code: 2},
 		"an unknown session's":                    {session: "d", want: unknown, code: 2},
-		"another's model":                         {model: "kimi-k2", want: elsewhere, code: 1},
+		"another's model":                         {model: "kimi-k2", want: nobodys, code: 1},
 		"another's model, at a URL of the user's": {model: "kimi-k2", url: "http://127.0.0.1:9"},
 	} {
 		d := t.TempDir()

@@ -26,8 +26,8 @@ func testHook(t *testing.T, event string) *hook {
 	d := dirs{env: setEnv(os.Environ(), claudeVariable, "/bin/sh"), here: dir, claude: dir, ccc: dir}
 	d.state = stateDir(filepath.Join(dir, "ccc"))
 	check(t, d.state.create())
-	h := &hook{supervision: supervision{dirs: d, place: d.state.place(dir, dir, d.env), config: defaultConfig(),
-		session: d.state.session(testSession), client: client{isScript: true}},
+	h := &hook{supervision: supervision{dirs: d, place: d.state.place(dir, dir, d.env),
+		config: defaultConfig(), session: d.state.session(testSession), client: client{isScript: true}},
 		event: &hookEvent{SessionID: testSession, HookEventName: event, ToolName: askUserQuestion, Cwd: dir}}
 	h.past, _ = h.session.readHistory()
 	return h

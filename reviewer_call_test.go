@@ -43,7 +43,7 @@ func TestHookPlanned(t *testing.T) {
 		{"project", "m", "", "", "b", "a", "b"},
 		{"project", "m", "", "m", "b", "b", ""},
 	} {
-		h, of, r, name := testHook(t, eventStop), judgedWork{}, newReview(eventStop), fmt.Sprintf("%+v: ", test)
+		h, of, r, name := testHook(t, eventStop), judgedWork{}, newReview(eventStop), fmt.Sprint(test, ": ")
 		h.dirs.here = at("project")
 		h.place = place{project: at("project"), root: at(test.tree), dir: h.dirs.state}
 		h.config.Supervisor.Model, h.config.Supervisor.Provider = test.model, test.reviewers
@@ -77,8 +77,8 @@ func TestHookPlanned(t *testing.T) {
 // the user's allow: no edit anywhere, nothing by Claude Code's own sandbox, and no MCP server unless
 // ccc.json allows one.
 func TestReviewersSettings(t *testing.T) {
-	const ask = `"ask":["CronCreate","CronDelete","EnterWorktree","ExitWorktree","Monitor","ScheduleWakeup",` +
-		`"SendMessage","Workflow"`
+	const ask = `"ask":["CronCreate","CronDelete","EnterWorktree","ExitWorktree","Monitor",` +
+		`"ScheduleWakeup","SendMessage","Workflow"`
 	const box = `"sandbox":{"allowUnsandboxedCommands":false,"autoAllowBashIfSandboxed":false`
 	call := &reviewerCall{session: "s", dir: "/tree", prompt: "judge it"}
 	settings := `{"disableAllHooks":true,"permissions":{` + ask + `,"mcp__*"],` +

@@ -43,7 +43,7 @@ func TestStreamMirror(t *testing.T) {
 		{"lines", "{\"a\":1}\n[2]\n", "{\"a\":1}\n[2]\n", 0},
 		{"last_without_newline", "{\"a\":1}\n{\"b\":2}", "{\"a\":1}\n{\"b\":2}\n", 0},
 		{"blank_lines", "\n \n\r\n{\"a\":1}\n\n", "{\"a\":1}\n", 0},
-		{"garbage_between", "{\"a\":1}\nwarning: {\n{\"b\":2}\nnull null\n3\n", "{\"a\":1}\n{\"b\":2}\n3\n", 2},
+		{"garbage", "{\"a\":1}\nwarning: {\n{\"b\":2}\nnull null\n3\n", "{\"a\":1}\n{\"b\":2}\n3\n", 2},
 		{"truncated_last", "{\"a\":1}\n{\"b\":", "{\"a\":1}\n", 1},
 		{"long", long + "\n" + long, long + "\n" + long + "\n", 0},
 	}
@@ -67,7 +67,8 @@ func writeLines(s *reviewStream, lines ...string) {
 
 // said is a line of the reviewer's message with that id, with these blocks and members of its usage.
 func said(id, usage, blocks string) string {
-	return fmt.Sprintf(`{"type":"assistant","message":{"id":%q,"usage":{%s},"content":[%s]}}`, id, usage, blocks)
+	const form = `{"type":"assistant","message":{"id":%q,"usage":{%s},"content":[%s]}}`
+	return fmt.Sprintf(form, id, usage, blocks)
 }
 
 // called is a block of a call of a tool.
@@ -108,7 +109,7 @@ func TestStreamWoken(t *testing.T) {
 		const members = `"subtype":"success","result":"","structured_output":{"allow_stop":%v,"feedback":"x"}`
 		return fmt.Sprintf(members, allow)
 	}
-	no, yes := said(`{"allow_stop":false,"feedback":"fix the race"}`), said(`{"allow_stop":true,"feedback":""}`)
+	no, yes := said(`{"allow_stop":false,"feedback":"fix a race"}`), said(`{"allow_stop":true,"feedback":""}`)
 	words, more := said("I wait for the tests."), said("Noted. My verdict stands.")
 	failed := `"subtype":"success","is_error":true,"result":"API Error: 529"`
 	for _, test := range []struct {
@@ -119,7 +120,7 @@ func TestStreamWoken(t *testing.T) {
 	}{
 		{"an approval, then words", []string{yes, more}, "allow ", 1},
 		{"a refusal, then an approval", []string{no, structured(true)}, "allow x", 1},
-		{"a verdict, then an error", []string{no, failed}, "block fix the race", 1},
+		{"a verdict, then an error", []string{no, failed}, "block fix a race", 1},
 		{"words, then words", []string{words, more}, " Noted. My verdict stands.", 0},
 		{"a verdict, then a malformed one", []string{yes, `"subtype":1`}, "allow ", 1},
 	} {
@@ -168,7 +169,7 @@ func TestStreamNotes(t *testing.T) {
 			`"content":%q,"is_error":%v}]}}`, id, text, !strings.HasPrefix(text, "ok"))
 	}
 	speak := func(text string) string { return said("m", "", toldIn(text)) }
-	const fence, verdict, input = "```json\n", `{"allow_stop":false,"feedback":"fix {a}"}`, `{"file_path":"a"}`
+	const fence, verdict, input = "```json\n", `{"allow_stop":false,"feedback":"do {a}"}`, `{"file_path":"a"}`
 	denied := `{"type":"result","subtype":"success","result":"{\"allow_stop\":true}",` +
 		`"permission_denials":[{"tool_use_id":"1"},{"tool_use_id":"9"}]}`
 	reads := said("m", "", called("1", "Read", input))
@@ -182,7 +183,7 @@ func TestStreamNotes(t *testing.T) {
 		{[]string{speak("<think>no?</think> a"), speak("<think>no?</think>" + verdict)}, []string{"words a"}},
 		{[]string{own, result("6", "of nobody")}, nil},
 		{[]string{said("m", "", called("1", "Bash", `{"command":"git  status\n-s"}`)+","+
-			called("2", "Grep", `{"pattern":"TODO","path":"sub"}`)+","+called("3", "StructuredOutput", "{}"))},
+			called("2", "Grep", `{"pattern":"TODO","path":"a"}`)+","+called("3", "StructuredOutput", "{}"))},
 			[]string{"call Bash(git  status ⏎ -s)", "call Grep(TODO)"}},
 		{[]string{reads, denied}, []string{"call Read(a)", "refused Read(a)"}},
 		{[]string{reads, result("1", "Permission to use Read has been denied."), denied},
@@ -224,8 +225,8 @@ func TestStreamNotice(t *testing.T) {
 func TestReviewersMode(t *testing.T) {
 	box := newHookBox(t)
 	box.inSession()
-	first := func(s *fakeStream) { s.add(`{"type":"system","subtype":"init","permissionMode":"acceptEdits"}`) }
-	box.reviews(fakeReview{first, runs("sleep 1"), runs(`: >"$FAKE_CLAUDE_DIR/ran"`), decides(true, "")})
+	mode := func(s *fakeStream) { s.add(`{"type":"system","subtype":"init","permissionMode":"acceptEdits"}`) }
+	box.reviews(fakeReview{mode, runs("sleep 1"), runs(`: >"$FAKE_CLAUDE_DIR/ran"`), decides(true, "")})
 	got := box.stop("").stdout
 	expectIn(t, "the answer", got, fmt.Sprintf(reviewersMode.zh, "acceptEdits", "dontAsk"))
 	expectIs(t, "what it did later", isThere(filepath.Join(box.home, "../fake/ran")), false)

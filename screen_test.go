@@ -65,8 +65,8 @@ func TestScreenWidth(t *testing.T) {
 		_, isInRange := slices.BinarySearch(wideRanges, r)
 		expectIs(t, string(r), runeWidth(r) == 2 && !isInRange, true)
 	}
-	for r, want := range map[rune]int{0x2ff: 1, 0x300: 0, 0x10ff: 1, 0x115f: 2, 0x1160: 0, 0x11ff: 0, 0x1200: 1,
-		0x200b: 1, 0x200c: 0, 0x200d: 0, 0x200e: 1, 0x40000: 1} {
+	for r, want := range map[rune]int{0x2ff: 1, 0x300: 0, 0x10ff: 1, 0x115f: 2, 0x1160: 0, 0x11ff: 0,
+		0x1200: 1, 0x200b: 1, 0x200c: 0, 0x200d: 0, 0x200e: 1, 0x40000: 1} {
 		expectIs(t, fmt.Sprintf("the width of %x", r), runeWidth(r), want)
 	}
 }
@@ -97,13 +97,13 @@ func TestScreenTexts(t *testing.T) {
 		{"clip", clip("abcde", 4), "abc…"},
 		{"clip wide", clip("中文字", 6), "中文字"},
 		{"clip wide, two less", clip("中文字", 4), "中…"},
-		{"a middle no longer than its mark", cutMiddle(strings.Repeat("字", 106), 6), strings.Repeat("字", 106)},
+		{"a middle no longer than a mark", cutMiddle(strings.Repeat("字", 106), 6), strings.Repeat("字", 106)},
 		{"the middle", cutMiddle("中文字"+strings.Repeat("a", 101)+"bcd", 6), "中文字\n……（省略 101 个字符）……\nbcd"},
 		{"one line more", cutLines("1\n2\n3\n4\n5", 2, 2), "1\n2\n3\n4\n5"},
 		{"two lines more", cutLines("1\n2\n3\n4\n5\n6", 2, 2), "1\n2\n……（省略 2 行）……\n5\n6"},
 		{"one line", oneLine(" a\t\nb \x1b "), "a b ␛"},
 		{"a command", unbroken("\na  b\n\tc\n"), "a  b ⏎ \tc"},
-		{"control characters", printable("\x00\x1f\x7f\u0085\u200b\ta\n\u200d\u200c"), "␀␟␡��\ta\n\u200d\u200c"},
+		{"controls", printable("\x00\x1f\x7f\u0085\u200b\ta\n\u200d\u200c"), "␀␟␡��\ta\n\u200d\u200c"},
 		{"line ends of Windows", printable("a\r\nb\rc\r\n"), "a\nb␍c\n"},
 		{"a command line", commandLine([]string{"a b"}, nil, []string{"c", ""}), "ccc 'a b' c ''"},
 		{"no cost", dollars(0), ""},
@@ -148,8 +148,8 @@ func TestScreenBlock(t *testing.T) {
 	text, err := os.ReadFile(path)
 	check(t, err)
 	expectIs(t, "what is written", string(text), "  lead one two three\n       four five\n"+
-		"       - an item of a\n         list\n       12. twelve of the\n           list    x\n"+
-		"as  it is, however long that may be, outside a terminal\n\x1b[1m[SUPERVISOR]\x1b[0m on a\nterminal\n")
+		"       - an item of a\n         list\n       12. twelve of the\n           list    x\nas  it is, "+
+		"however long that may be, outside a terminal\n\x1b[1m[SUPERVISOR]\x1b[0m on a\nterminal\n")
 	expectIs(t, "no colour", s.paint("", "x"), "x")
 	expectIs(t, "dim and bold", s.paint(dim, "x")+s.paint(bold, "y"), "\x1b[2mx\x1b[0m\x1b[1my\x1b[0m")
 }

@@ -127,7 +127,7 @@ func TestLaunchEnded(t *testing.T) {
 	for session, entrypoint := range left {
 		box.forkable(session)
 		code += fmt.Sprintf("\nLAUNCH=$$ ENTRYPOINT=%s PLAY='exec 2>/dev/null\n"+
-			"while kill -0 $LAUNCH; do sleep 0.1; done; stop %s >\"$HOME/%[2]s\"' setsid claude >/dev/null 2>&1 &",
+			"while kill -0 $LAUNCH; do sleep 0.1; done; stop %s >~/%[2]s' setsid claude >/dev/null 2>&1 &",
 			entrypoint, session)
 	}
 	expectIs(t, "the launch's own", box.play(code, "ccc", "--supervisor"), testSession+" reviewed\n")
@@ -181,7 +181,7 @@ func TestClaim(t *testing.T) {
 	}{
 		{"1.b.2", self, self, self}, {"1.b.2", self, gone, self}, // another launch
 		{"1.c.3", self, gone, gone}, {"1.c.3", self, above, above}, {"1.c.3", self, self, above}, // it ended
-		{"1.d.4", gone, gone, gone}, {"1.d.4", gone, self, gone}, {"1.d.4", gone, gone, gone}, // and its launch
+		{"1.d.4", gone, gone, gone}, {"1.d.4", gone, self, gone}, {"1.d.4", gone, gone, gone}, // its launch
 		{"1.e", 0, gone, gone}, {"1.e", 0, self, gone}, // of 3.0
 	} {
 		client, err := d.claim(step.token, step.process, step.pid)

@@ -40,7 +40,7 @@ func TestSettingsHooks(t *testing.T) {
 	all := func(old, new string) string { return strings.ReplaceAll(complete, old, new) }
 	const (
 		ownKeys      = `{"z": 12345678901234567890.50e+3,  "a" :  "<&>\u00e9\/"`
-		sayOther     = `{"hooks":[{"command":"a","type":"command"}]}`
+		sayA         = `{"hooks":[{"command":"a","type":"command"}]}`
 		besideOthers = `{"hooks":[{"command":"a","type":"command"},` + stopEntry + `]}`
 		someoneElses = `{"hooks":[{"type":"command","command":"/bin/ccc status"},` +
 			`{"type":"command","command":"/bin/other supervisor-hook"},` +
@@ -57,7 +57,7 @@ func TestSettingsHooks(t *testing.T) {
 		"other_keys_kept":        {ownKeys + "}", minified(ownKeys + "," + complete[1:])},
 		"muted":                  {all("false", "true"), ""}, // a launch is refused before
 		"question_among_others":  {with("AskUserQuestion", "Bash|AskUserQuestion"), askLast},
-		"twice_beside_others":    {with(stopGroup, older+","+stopGroup), with(stopGroup, sayOther+","+stopGroup)},
+		"twice_beside_others":    {with(stopGroup, older+","+stopGroup), with(stopGroup, sayA+","+stopGroup)},
 		"other_hooks_kept":       {with(stopGroup, sayDone), with(stopGroup, sayDone+","+stopGroup)},
 		"older_beside_others":    {with(stopGroup, older), with(stopGroup, besideOthers)},
 		"escapes_are_no_change":  {all("/bin/ccc", `\/bin\/ccc`), ""},
@@ -110,9 +110,9 @@ func write(d dirs, c *configuration, kept []keptFile, in *installation) error {
 }
 
 // installHooks does what a launch does to settings.json.
-func installHooks(d dirs, reviewSeconds int) error {
+func installHooks(d dirs, seconds int) error {
 	d.self = "/bin/ccc"
-	return withUserFiles(d, func(in *installation) error { return write(d, configFor(reviewSeconds), nil, in) })
+	return withUserFiles(d, func(in *installation) error { return write(d, configFor(seconds), nil, in) })
 }
 
 // withHooks returns what a launch makes of a settings.json.

@@ -75,13 +75,14 @@ func TestProviderWithoutToken(t *testing.T) {
 		`"ANTHROPIC_API_KEY":"k"`: false,
 	} {
 		box := newFakeBox(t)
-		for config, name := range map[string]string{`{"`: "a", `{"supervisor":{"provider":"a"},"`: "--supervisor"} {
-			box.write(".claude/ccc.json", 0o600, config+`providers":{"a":{"env":{`+env+`}}}}`)
+		for c, name := range map[string]string{`{`: "a", `{"supervisor":{"provider":"a"},`: "--supervisor"} {
+			box.write(".claude/ccc.json", 0o600, c+`"providers":{"a":{"env":{`+env+`}}}}`)
 			_, got := box.plan(name, "-p", "hi")
 			expectIs(t, env+" of "+name, got.code, map[bool]int{true: 1}[isRefused])
 			if isRefused {
-				expectIn(t, "stderr", got.stderr, "provider a has no ANTHROPIC_AUTH_TOKEN, so Claude Code could send it "+
-					"your own login\n     leave ", ", or add it to providers.a.env:\n     ${EDITOR:-vi} ")
+				expectIn(t, "stderr", got.stderr, "provider a has no ANTHROPIC_AUTH_TOKEN, "+
+					"so Claude Code could send it your own login\n     leave ",
+					", or add it to providers.a.env:\n     ${EDITOR:-vi} ")
 			}
 		}
 		expectEqual(t, "the files", box.files(), []string{".claude/ccc.json"})
@@ -90,7 +91,7 @@ func TestProviderWithoutToken(t *testing.T) {
 
 // The line that a subscription is billed by is left out only if a key or a token pays for the session.
 func TestAttribution(t *testing.T) {
-	const token = `{"env":{"ANTHROPIC_AUTH_TOKEN":"t"}}`
+	const token, model = `{"env":{"ANTHROPIC_AUTH_TOKEN":"t"}}`, `{"env":{"ANTHROPIC_MODEL":"m"}}`
 	for _, test := range []struct{ env, args, want string }{
 		{},
 		{env: "CLAUDE_CODE_ATTRIBUTION_HEADER=0", want: "0"},
@@ -103,7 +104,7 @@ func TestAttribution(t *testing.T) {
 	} {
 		box := newFakeBox(t)
 		box.vars = append(box.vars, strings.Fields(test.env)...)
-		box.write(".claude/ccc.json", 0o600, `{"providers":{"a":`+token+`,"b":{"env":{"ANTHROPIC_MODEL":"m"}}}}`)
+		box.write(".claude/ccc.json", 0o600, `{"providers":{"a":`+token+`,"b":`+model+`}}`)
 		l, got := box.plan(append([]string{"--supervisor"}, strings.Fields(test.args+" -- hi")...)...)
 		expectEnd(t, "the plan", got, 0, "", "")
 		expectIs(t, test, strings.Join(valuesOf(l.env, attributionVariable), " "), test.want)
@@ -211,8 +212,8 @@ func TestProviderEnvironments(t *testing.T) {
 	expect("one with the session's provider", got, own)
 	got, err = environmentWith(t, hook, p)
 	check(t, err)
-	expect("one with a provider", got,
-		"A=1 ANTHROPIC_AUTH_TOKEN=t CCC_PROVIDER=a CCC_STARTER=PID CCC_SUPERVISOR_HOOK=1"+always+" X=1 Y=u Z=plain")
+	expect("one with a provider", got, "A=1 ANTHROPIC_AUTH_TOKEN=t CCC_PROVIDER=a "+
+		"CCC_STARTER=PID CCC_SUPERVISOR_HOOK=1"+always+" X=1 Y=u Z=plain")
 	got, err = environmentWith(t, hook[:3], p)
 	expectError(t, "without its token", err, "providers.b.env.ANTHROPIC_AUTH_TOKEN of ccc.json is ${TOKEN}, "+
 		"which is not set\n     read -rs TOKEN; export TOKEN")

@@ -12,7 +12,7 @@ import (
 // Sweeping removes what is ccc's and was not written to within 30 days, and puts aside a log over 5 MiB.
 func TestStateSweep(t *testing.T) {
 	const day = 24 * time.Hour
-	const own = "supervisor-a-events.jsonl supervisor-a-output.jsonl.1 supervisor-a.json supervisor-a.json.bad"
+	own := "supervisor-a-events.jsonl supervisor-a-output.jsonl.1 supervisor-a.json supervisor-a.json.bad"
 	for _, test := range []struct {
 		age  time.Duration // since the files were written
 		log  int64
@@ -63,9 +63,9 @@ func TestStateLog(t *testing.T) {
 func TestStateOwner(t *testing.T) {
 	for want, names := range map[bool]string{
 		true: "supervisor-a.json supervisor-a.json.bad supervisor-a-output.jsonl supervisor-a-review.jsonl " +
-			"supervisor-a-events.jsonl supervisor-a-feedback.txt supervisor-a-request.md .supervisor-a.json.ccc-tmp " +
-			"supervisor-A.b_c-1.json hook-invocation.log hook-invocation.log.1 state.lock",
-		false: "supervisor-.json supervisor--a.json supervisor-a.jsonx xsupervisor-a.json .a.ccc-tmp notes.txt",
+			"supervisor-a-events.jsonl supervisor-a-feedback.txt supervisor-a-request.md state.lock " +
+			"supervisor-A.b_c-1.json hook-invocation.log hook-invocation.log.1 .supervisor-a.json.ccc-tmp",
+		false: "supervisor-.json supervisor--a.json supervisor-a.jsonx xsupervisor-a.json .a.ccc-tmp a.txt",
 	} {
 		for name := range strings.FieldsSeq(names) {
 			d := stateDir(t.TempDir())

@@ -40,8 +40,8 @@ func statusBox(t *testing.T, columns int) *sandbox {
 		check(t, os.Chtimes(box.stateDir().session(session).stateFile(), time.Time{}, ago(100*time.Hour)))
 	}
 	review := func(since time.Duration, project string, verdict verdict, cost float64) entry {
-		r := review{Ended: ago(since), Iteration: 1, Limit: 20, outcome: outcome{Verdict: verdict, CostUSD: cost}}
-		return ended(r).in(project)
+		of := outcome{Verdict: verdict, CostUSD: cost}
+		return ended(review{Ended: ago(since), Iteration: 1, Limit: 20, outcome: of}).in(project)
 	}
 	const switchedTo = `,"enabled":%q,"switched_at":"2026-01-02T03:04:05Z"`
 	const rest = "-0000-4c5e-9a35-1f7d7c2e9f10"
@@ -85,10 +85,11 @@ func TestStatusJSON(t *testing.T) {
 	expectMatch(t, "the JSON", got, order)
 	expectIn(t, "the JSON", regexp.MustCompile(`"(updated|verdict)_at":"[^"]*",?`).ReplaceAllString(got, ""),
 		`"input_tokens":1,"cache_read_input_tokens":2,"cache_creation_input_tokens":3,"output_tokens":4`,
-		`{"session_id":"`+testSession+`","project":"/home/you/项目/商城","mode":"on","count":3,"max_iterations":20,`+
-			`"verdict":"allow","observed":false,"judge":"","reviews":3,"sent_back":1,"acted_on":0,"approved":1,`+
-			`"not_reviewed":1,"failed_reviews":1,"cost_usd":0.3,"tokens":{"input_tokens":0,`+
-			`"cache_read_input_tokens":0,"cache_creation_input_tokens":0,"output_tokens":0},"request":"x"}`)
+		`{"session_id":"`+testSession+`","project":"/home/you/项目/商城","mode":"on","count":3,`+
+			`"max_iterations":20,"verdict":"allow","observed":false,"judge":"","reviews":3,"sent_back":1,`+
+			`"acted_on":0,"approved":1,"not_reviewed":1,"failed_reviews":1,"cost_usd":0.3,`+
+			`"tokens":{"input_tokens":0,"cache_read_input_tokens":0,"cache_creation_input_tokens":0,`+
+			`"output_tokens":0},"request":"x"}`)
 }
 
 // runningReview shows a step and waits for the file go before it goes on.
@@ -193,13 +194,12 @@ func TestStatusTable(t *testing.T) {
 	runs, deep := row("b", "off", verdictReviewing), row("d", "on", verdictBlock)
 	runs.result, deep.Project = "reviewing 2/10 · 12s", strings.Repeat("/deep", 6)
 	rows := []summary{row("a", "on", verdictAllow), runs, {Session: "c"}, deep}
-	expectEqual(t, "110 columns", table(110, rows...), []string{
-		"Session  Reviews   Result                Cost   Project                         Request",
-		"a        2/10      approved 2h ago       $5.50  /srv/shop                       make it faster, better",
-		"b        off 2/10  reviewing 2/10 · 12s  $5.50  /srv/shop                       make it faster, better",
-		"c        0/0       -                     -      -                               -",
-		"d        2/10      sent back 2h ago      $5.50  /deep/deep/deep/deep/deep/deep  make it faster, better",
-	})
+	expectIs(t, "110 columns", "\n"+strings.Join(table(110, rows...), "\n"), `
+Session  Reviews   Result                Cost   Project                         Request
+a        2/10      approved 2h ago       $5.50  /srv/shop                       make it faster, better
+b        off 2/10  reviewing 2/10 · 12s  $5.50  /srv/shop                       make it faster, better
+c        0/0       -                     -      -                               -
+d        2/10      sent back 2h ago      $5.50  /deep/deep/deep/deep/deep/deep  make it faster, better`)
 	observed := row("01234567", "observe", verdictBlock)
 	observed.result, observed.Project = "would be sent back 12m ago", "/home/you/projects/customer-portal"
 	// At 80 columns the request keeps ten, whatever else there is, and a long path its end.
@@ -212,7 +212,7 @@ func TestStatusTable(t *testing.T) {
 		for i, line := range table(columns, rows...) {
 			said := strings.Join(strings.Fields(line), " ")
 			fits := displayWidth(line) <= columns || said == fixed[i] || strings.HasSuffix(said, "/deep")
-			expectIs(t, fmt.Sprint(columns, " columns: ", line), fits && strings.HasPrefix(said, fixed[i]), true)
+			expectIs(t, fmt.Sprint(columns, ": ", line), fits && strings.HasPrefix(said, fixed[i]), true)
 		}
 	}
 }

@@ -316,7 +316,7 @@ func (s *storyRun) reviewed(a *storySession, answer string, begin func() *storyC
 		s.write("../fake/"+name, 0o600, fmt.Sprintf(wait, a.id))
 		at := filepath.Join(s.home, "../fake/at-"+a.id)
 		goOn := filepath.Join(s.home, "../fake/go-"+a.id)
-		check(s.t, errors.Join(os.RemoveAll(at), os.RemoveAll(goOn))) // of a review that Esc or a switch has ended
+		check(s.t, errors.Join(os.RemoveAll(at), os.RemoveAll(goOn))) // of a review that Esc or a switch ends
 		a.running = begin()
 		for deadline := time.Now().Add(60 * time.Second); !isThere(at); time.Sleep(5 * time.Millisecond) {
 			if time.Now().After(deadline) {

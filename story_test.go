@@ -96,8 +96,8 @@ func playStory(box *sandbox, text string) *storyRun {
 			isWanted = true
 			s.compare(line, want)
 		case want != nil:
-			s.fault = fmt.Errorf("%q: the step before prints nothing of that kind: it asks for no review, or "+
-				"runs no hook and no command", line)
+			s.fault = fmt.Errorf("%q: the step before prints nothing of that kind: it asks for no review, "+
+				"or runs no hook and no command", line)
 		case step == nil:
 			s.fault = fmt.Errorf("%q: there is no such step", line)
 		default:

@@ -144,7 +144,7 @@ func TestWords(t *testing.T) {
 						text = &ast.Ident{}
 					}
 					if want, isText := given[text.Name]; isText && len(want) != len(call.Args)-1 {
-						t.Errorf("%s: say(%s) is given %d values, want %d", path, text.Name, len(call.Args)-1, len(want))
+						t.Errorf("%s: say(%s) has %d, want %d", path, text.Name, len(call.Args)-1, len(want))
 					}
 				}
 			}
@@ -165,16 +165,16 @@ func inspect(t *testing.T, path string, look func(ast.Node)) {
 
 // Claude Code wraps at blanks only what it shows of a hook: each sentence of a Chinese message is a line.
 func TestWordsByLine(t *testing.T) {
-	for _, text := range []words{introduction, introducedNoCopy, introducedForeign, introducedLog, reviewFailed,
-		adviceContinue, adviceLog, adviceCompact, earlierCancelled, questionUnreviewed, questionAnswered,
-		reviewersAnswer, answerYourself, limitQuestion, limitStop, feedbackStillOpen, leftToUser, modeIs, modeHow,
-		modeUnclear, modeNotForAgent, modeFailed, switchedOn, switchedOff, switchedOnObserved,
-		switchedToObserve, switchHolds, observedFeedback, introductionObserved} {
+	for _, text := range []words{introduction, introducedNoCopy, introducedForeign, introducedLog,
+		reviewFailed, adviceContinue, adviceLog, adviceCompact, earlierCancelled, questionUnreviewed,
+		questionAnswered, reviewersAnswer, answerYourself, limitQuestion, limitStop, feedbackStillOpen,
+		leftToUser, modeIs, modeHow, modeUnclear, modeNotForAgent, modeFailed, switchedOn, switchedOff,
+		switchedOnObserved, switchedToObserve, switchHolds, observedFeedback, introductionObserved} {
 		for line := range strings.Lines(text.zh) {
 			if strings.Contains(strings.TrimSuffix(strings.TrimSpace(line), "。"), "。") {
 				t.Errorf("more than a sentence: %s", line)
 			}
-			if columns := displayWidth(strings.TrimSpace(line)); columns > 75 { // Claude Code indents it by five
+			if columns := displayWidth(strings.TrimSpace(line)); columns > 75 { // Claude Code indents by five
 				t.Errorf("%d columns: %s", columns, line)
 			}
 		}

@@ -58,14 +58,14 @@ func modelLine(id, parent, model string) string {
 }
 
 func outputLine(id, parent, call, output string) string {
-	result := `{"tool_use_id":"` + call + `","type":"tool_result","content":` + string(encodeJSON(output)) + `}`
+	result := fmt.Sprintf(`{"tool_use_id":%q,"type":"tool_result","content":%s}`, call, encodeJSON(output))
 	return entryLine(id, parent, "user", `"message":{"role":"user","content":[`+result+`]}`)
 }
 
 // queuedLine is what Claude Code writes of words typed while the agent works.
 func queuedLine(id, parent, words, more string) string {
-	prompt := `"prompt":` + string(encodeJSON(words)) + more
-	return entryLine(id, parent, "attachment", `"attachment":{"type":"queued_command",`+humanOrigin+prompt+`}`)
+	prompt := humanOrigin + `"prompt":` + string(encodeJSON(words)) + more
+	return entryLine(id, parent, "attachment", `"attachment":{"type":"queued_command",`+prompt+`}`)
 }
 
 // boundaryLine is what Claude Code writes of a compaction.
@@ -256,9 +256,9 @@ func TestRequestsReviewed(t *testing.T) {
 		{"the limit, then approved", []review{stop(5, verdictLimit), stop(15, verdictAllow)},
 			passed(15) + "a|" + passed(15) + "b|c|"},
 		{"let go and sent back", []review{waiting(stop(5, verdictAllow)), stop(6, verdictBlock)}, "a|b|c|"},
-		{"let go and ended", []review{waiting(stop(5, verdictAllow)), stop(6, verdictAllow)}, passed(6) + "a|b|c|"},
+		{"then ended", []review{waiting(stop(5, verdictAllow)), stop(6, verdictAllow)}, passed(6) + "a|b|c|"},
 		{"none took place", []review{stop(5, verdictFailed), stop(6, verdictCancelled)}, "a|b|c|"},
-		{"by hand, while it works", []review{waiting(reviewed(eventReview, 5, verdictAllow))}, letGo(5) + "a|b|c|"},
+		{"by hand meanwhile", []review{waiting(reviewed(eventReview, 5, verdictAllow))}, letGo(5) + "a|b|c|"},
 	} {
 		requests := []userRequest{{at: at(0), words: "a"}, {at: at(10), words: "b"}, {at: at(20), words: "c"}}
 		c := conversation{requests: requests}
@@ -480,8 +480,8 @@ func expectRecordedStream(t *testing.T, name, version string, text []byte) {
 		"block": `block "show the tests" ["call Bash(ls)"]`,
 		"text":  `allow "in a text" []`,
 		"prose": ` "I can not tell." []`,
-		"refused": `block "it was refused" ["call Bash(touch touched.txt)" "refused Bash(touch touched.txt)" ` +
-			`"call Write(new.txt)" "refused Write(new.txt)"]`,
+		"refused": `block "it was refused" ["call Bash(touch touched.txt)" ` +
+			`"refused Bash(touch touched.txt)" "call Write(new.txt)" "refused Write(new.txt)"]`,
 		"error": `true []`,
 	}[name]
 	expectIs(t, "the review", got, want)

@@ -56,7 +56,7 @@ func TestTrial(t *testing.T) {
 		"ANTHROPIC_MODEL=m\n", "\nPWD="+dir+"\n", "\nCCC_PROVIDER=a\n")
 	expectNotIn(t, "the session's environment", box.environment("agent-1"), "CCC_TRIAL=",
 		"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "DISABLE_AUTOUPDATER")
-	expectIs(t, "what the hook says", box.read("../fake/start-1.stdout")+box.read("../fake/start-1.stderr"), "")
+	expectIs(t, "the hook's words", box.read("../fake/start-1.stdout")+box.read("../fake/start-1.stderr"), "")
 	expectIn(t, "and in the session", box.read("../fake/start-2.stdout"), "本会话受监督")
 	expectIs(t, "the events in the log", strings.Count(box.log(), "event=SessionStart"), 1)
 	started, err := readEvent(strings.NewReader(box.read("../fake/start-1.stdin")))
@@ -67,7 +67,7 @@ func TestTrial(t *testing.T) {
 	check(t, err)
 	expectIs(t, "what is in the directory", len(entries), 0)
 	left := box.answers()
-	expectIs(t, fmt.Sprint("what is left: ", left), len(left) == 1 && !strings.Contains(left[0], "answer"), true)
+	expectIs(t, fmt.Sprint("left: ", left), len(left) == 1 && !strings.Contains(left[0], "answer"), true)
 	_, err = os.Stat(filepath.Join(box.home, "inherited"))
 	expectIs(t, "an inherited CCC_TRIAL counts", err == nil, false)
 }
@@ -82,13 +82,13 @@ func TestTrialAnswered(t *testing.T) {
 	expectEnd(t, "a prompt", box.submit("hi"), 0, blocked, "")
 	reviewers := *box
 	reviewers.vars = append(slices.Clone(box.vars), "CCC_SUPERVISOR_HOOK=1")
-	expectEnd(t, "a reviewer's", reviewers.hook(box.event(eventStart, "")), 0, `{"decision":"","":""}`+"\n", "")
+	expectEnd(t, "a reviewer", reviewers.hook(box.event(eventStart, "")), 0, `{"decision":"","":""}`+"\n", "")
 	expectIs(t, "answered", box.read("answer"), "")
 	expectEnd(t, "a start", box.hook(box.event(eventStart, `"source":"startup"`)), 0, "", "")
 	expectIs(t, "answered", box.read("answer"), testSession)
 	expectEqual(t, "the files", box.files(), []string{"answer"})
 	box.vars = append(box.vars, "CCC_TRIAL="+box.home+"/no/such/answer")
-	expectEnd(t, "no place to answer", box.hook(box.event(eventStart, "")), 0, "", "no such file or directory")
+	expectEnd(t, "nowhere to answer", box.hook(box.event(eventStart, "")), 0, "", "no such file or directory")
 }
 
 // A trial that went well is not made again, until something changes that may decide whether hooks run, and as
@@ -198,8 +198,8 @@ func TestTrialUnwritable(t *testing.T) {
 		box.prepare()
 		text := strings.Replace(box.settings(), lacking, `"7"`, 1)
 		box.write("store/settings.json", 0o644, text)
-		state, settings := filepath.Join(box.home, ".claude/ccc"), filepath.Join(box.home, ".claude/settings.json")
-		check(t, errors.Join(os.Remove(settings), os.RemoveAll(state)))
+		state := filepath.Join(box.home, ".claude/ccc")
+		check(t, errors.Join(os.Remove(box.home+"/.claude/settings.json"), os.RemoveAll(state)))
 		box.link("../store/settings.json", ".claude/settings.json")
 		box.ordinary()
 		path := filepath.Join(box.home, "store", closed)

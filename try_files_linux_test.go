@@ -212,7 +212,7 @@ func TestTryOtherGroup(t *testing.T) {
 			doctor:           "chgrp -R \"$(id -gn)\" " + shellQuote(top) + "\n",
 			got.stderr + " ": "\nccc: try: ",
 		} {
-			expectIs(t, fmt.Sprintf("%+v: it has %q: %s", c, want, text), strings.Contains(text, want), c.told)
+			expectIs(t, fmt.Sprintf("%+v: has %q: %s", c, want, text), strings.Contains(text, want), c.told)
 		}
 		expectIs(t, "the exit code", got.code, 5)
 		canNot := map[bool]string{true: "0\n", false: "2\n"}[c.group != 0]

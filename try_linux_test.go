@@ -186,14 +186,14 @@ func TestTryExit(t *testing.T) {
 			{`[ "$(ccc try seq 20000 | cksum)" = "$(seq 20000 | cksum)" ]`, 0, "", ""},
 			{`{ ccc try 'yes; exit 0'; echo $? >&2; } | head -n 1`, 0, "y\n", "0\n"},
 			// Nobody reads: the timeout ends it all the same.
-			{`mkfifo ~/p; sleep 9 <~/p & ccc try --timeout 1s yes >~/p; r=$?; kill $!; exit $r`, 124, "", "of 1s"},
+			{`mkfifo ~/p; sleep 9 <~/p & trap "kill $!" 0; ccc try --timeout 1s yes >~/p`, 124, "", "of 1s"},
 			// The command's stdin is a pipe of ccc's own: what is written into it no shell outside runs.
 			{`echo "ccc try 'echo touch ~/ran >/proc/self/fd/0' 2>&-" | cat | sh; [ ! -e ~/ran ]`, 0, "", ""},
 			// If HOME or ccc.json can't be read, there is no copy, at once.
 			{`env -u HOME ccc try 'echo ran'`, tryImpossible, "", "HOME"},
 			{`env -u HOME CLAUDE_CONFIG_DIR=$HOME ccc try 'echo ran'`, tryImpossible, "", "HOME"},
 			{`cd; mkdir .claude; mkfifo .claude/ccc.json; timeout 9 ccc try :`, tryImpossible, "", "json"},
-			{`cd; rm .claude/*; echo { >.claude/ccc.json; ccc try 'echo ran'`, tryImpossible, "", "ccc.json: line 1"},
+			{`cd; rm .claude/*; echo { >.claude/ccc.json; ccc try ls`, tryImpossible, "", "ccc.json: line 1"},
 			{`cd; rm -r .claude; ccc try`, 2, "", "no command"},
 			{`ccc try --timeout 0 true`, 2, "", "above zero"},
 			{`ccc try --no-such-flag true`, 2, "", "no-such-flag"},
@@ -239,8 +239,8 @@ func TestTryEnds(t *testing.T) {
 			expectIs(t, fmt.Sprint(what, ": it took ", took), took < limit+time.Second, true)
 			expectIs(t, what+": the exit code", cmd.ProcessState.ExitCode(), test.code)
 		}
-		// Another copy sees neither the scratch directory of a killed one nor what is written there, and sweeps it.
-		cmd := box.started("try", "mkdir ~/b; touch ~/b/x; chmod 0 sub ~/b; echo >notes; echo ready; sleep 100")
+		// Another copy sees neither a killed one's scratch directory nor what was written, and sweeps it.
+		cmd := box.started("try", "mkdir ~/b; : >~/b/x; chmod 0 sub ~/b; echo >notes; echo ready; sleep 100")
 		box.want("0\na note\n", "ls -A "+box.scratch+" | wc -l; cat notes")
 		check(t, cmd.Process.Kill())
 		_ = cmd.Wait()
@@ -419,7 +419,7 @@ func init() {
 	switch os.Getenv(testMainVariable) {
 	case "connect":
 		reach(os.Args[1:])
-	case "ccc_without_walls": // a process 1 that builds nothing: ccc in-copy -scratch=... -dir=DIR ... FILE PORT
+	case "ccc_without_walls": // process 1 builds nothing: ccc in-copy -scratch=... -dir=DIR ... FILE PORT
 		dir := strings.TrimPrefix(os.Args[3], "-dir=")
 		os.WriteFile(filepath.Join(dir, os.Args[len(os.Args)-2]), nil, 0o600)
 		fmt.Fprint(os.NewFile(cccSocket, "ccc"), readyMessage)

@@ -140,7 +140,7 @@ func TestTryReviewRuns(t *testing.T) {
 			began(review{ID: "r", Deadline: ago(-left)}).in(box.work))
 		expectIn(t, "ccc status outside", box.run(10*time.Second, "", "ccc", "status", "--json").stdout,
 			`"verdict":"reviewing"`)
-		expectIn(t, "ccc status in a copy", box.run(60*time.Second, "", "ccc", "try", "ccc status --json").stdout,
-			want)
+		inCopy := box.run(60*time.Second, "", "ccc", "try", "ccc status --json").stdout
+		expectIn(t, "ccc status in a copy", inCopy, want)
 	}
 }

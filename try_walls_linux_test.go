@@ -22,8 +22,8 @@ func (box *tryBox) attack(lines ...string) {
 	script := ""
 	for _, line := range lines {
 		program, _, _ := strings.Cut(line, " ")
-		script += fmt.Sprintf("command -v %s >/dev/null && ! (%s) >/dev/null 2>&1 || echo %s\n", program, line,
-			shellQuote(line))
+		script += fmt.Sprintf("command -v %s >/dev/null && ! (%s) >/dev/null 2>&1 || echo %s\n", program,
+			line, shellQuote(line))
 	}
 	expectEnd(box.t, "what was achieved", box.try(script), 0, "", "")
 }
@@ -142,8 +142,8 @@ func TestTryReadOnly(t *testing.T) {
 		}
 		const devices = "null|zero|full|random|urandom|tty|ptmx|pts|shm|fd|stdin|stdout|stderr"
 		box.want("", "ls /dev | grep -vxE '"+devices+"'; ls "+copyRoot+" 2>&-; :")
-		lines := []string{"pivot_root /tmp /tmp", "chroot /tmp", "touch -d 2001-01-01 /dev/null", ": </dev/tty",
-			"hostname x"}
+		lines := []string{"pivot_root /tmp /tmp", "chroot /tmp", "touch -d 2001-01-01 /dev/null",
+			": </dev/tty", "hostname x"}
 		for _, dir := range []string{"/", "/usr", "/proc/sys", "/dev", "$HOME"} {
 			lines = append(lines, "mount -o remount,bind,rw "+dir, "mount -t tmpfs x "+dir,
 				"mount --bind "+dir+" /tmp", "mount --move "+dir+" /tmp", "umount -l "+dir)
@@ -189,11 +189,11 @@ func TestTryPrivileges(t *testing.T) {
 		expectIn(t, "the status of a process", box.try("cat /proc/self/status").stdout, "CapInh:\t"+none,
 			"CapAmb:\t"+none, "CapEff:\t"+kept, "CapPrm:\t"+kept, "NoNewPrivs:\t1",
 			fmt.Sprintf("Uid:\t%d\t%[1]d\t%[1]d\t%[1]d", box.uid))
-		box.attack("unshare -U true", "unshare -m true", "unshare -n true", "unshare -p true", "unshare -C true",
-			"unshare -Urmnp true", "setpriv --reuid 12345 true", "setpriv --regid 12345 --keep-groups true",
-			"setpriv --groups 0 true")
-		// The C library's own signals Go handles for nobody: while a thread of process 1 has its signals blocked,
-		// the kernel takes the default action, which is the end of a copy that nobody asked for.
+		box.attack("unshare -U true", "unshare -m true", "unshare -n true", "unshare -p true",
+			"unshare -C true", "unshare -Urmnp true", "setpriv --reuid 12345 true",
+			"setpriv --regid 12345 --keep-groups true", "setpriv --groups 0 true")
+		// The C library's own signals Go handles for nobody: while a thread of process 1 has its signals
+		// blocked, the kernel takes the default action, which is the end of a copy that nobody asked for.
 		box.want("alive\n", `for s in $(seq 64); do
 			[ $s = 32 ] || [ $s = 34 ] || { kill -$s 1; kill -$s -1; }; done 2>&-; sleep 0.02; echo alive`)
 		if box.uid == 0 || os.Getuid() != 0 {
@@ -278,7 +278,7 @@ func TestTryProcesses(t *testing.T) {
 		check(t, callError("shmget", errno))
 		defer syscall.Syscall(syscall.SYS_SHMCTL, id, 0, 0)
 		box.want("1\n", fmt.Sprintf(`for p in %d %d %d; do kill -0 $p 2>&- && echo $p; done
-			cat /proc/[0-9]*/cmdline | grep -a 'ccc-test-outsid[e]'; set -- /proc/[0-9]*; [ $# -lt 6 ] || echo $*
+			cat /proc/*/cmdline | grep -a 'ccc-test-outsid[e]'; set -- /proc/[0-9]*; [ $# -lt 6 ] || echo $*
 			wc -l </proc/sysvipc/shm`, other.Process.Pid, os.Getpid(), os.Getppid()))
 	})
 }
@@ -294,9 +294,9 @@ func TestTryDescriptors(t *testing.T) {
 		}
 		attacks := func(stdin, stdout, stderr *os.File) {
 			t.Helper()
-			cmd := box.command("ccc", "try", `[ "$(echo $(ls /proc/self/fd))" = "0 1 2 3" ] || ls -l /proc/self/fd
-				for fd in 0 1 2; do [ -p /dev/fd/$fd ] && ! [ -e /dev/fd/$fd/.. ] || echo $fd is no pipe
-				chmod 777 /dev/fd/$fd; : >/dev/fd/$fd; done; dd count=0 iflag=nonblock oflag=nonblock status=none`)
+			cmd := box.command("ccc", "try", `[ "$(echo $(ls /proc/self/fd))" = "0 1 2 3" ] || ls -l /dev/fd/
+				for f in /dev/fd/[0-2]; do [ -p $f ] && ! [ -e $f/.. ] || echo $f is no pipe
+				chmod 777 $f; : >$f; done; dd count=0 iflag=nonblock oflag=nonblock status=none`)
 			dir := open(box.base+"/bin", os.O_RDONLY)
 			cmd.ExtraFiles = []*os.File{dir, dir, dir, dir}
 			cmd.Stdin = stdin

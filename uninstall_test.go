@@ -83,10 +83,10 @@ func FuzzUninstall(f *testing.F) {
 func TestUninstallAfterEdits(t *testing.T) {
 	const ownHook = `{"hooks":{"UserPromptSubmit":[{"hooks":[{"a":1}]}]}}`
 	for name, test := range map[string]struct{ before, old, new, want string }{
-		"own hook beside":     {"{}", `"Stop": [`, `"Stop": [{"hooks": []},`, `{"hooks":{"Stop":[{"hooks":[]}]}}`},
-		"own hook in a group": {"{}", `"timeout": 10`, `"timeout": 10}, {"a": 1`, ownHook},
-		"own key unchanged":   {`{"disableAllHooks":false}`, "", "", `{"disableAllHooks":false}`},
-		"muted since":         {"{}", `Hooks": false`, `Hooks": true`, `{"disableAllHooks":true}`},
+		"own hook beside":   {"{}", `Stop": [`, `Stop": [{"hooks":[]},`, `{"hooks":{"Stop":[{"hooks":[]}]}}`},
+		"own hook in group": {"{}", `"timeout": 10`, `"timeout": 10}, {"a": 1`, ownHook},
+		"own key unchanged": {`{"disableAllHooks":false}`, "", "", `{"disableAllHooks":false}`},
+		"muted since":       {"{}", `Hooks": false`, `Hooks": true`, `{"disableAllHooks":true}`},
 	} {
 		e, err := editSettings([]byte(test.before))
 		check(t, err)

@@ -13,7 +13,7 @@ func TestPushHook(t *testing.T) {
 	lines := ""
 	for _, page := range pages[1] {
 		all := blocksOf(t, page)
-		at := slices.IndexFunc(all, func(b pageBlock) bool { return strings.Contains(b.text, "exec ccc verdict") })
+		at := slices.IndexFunc(all, func(b pageBlock) bool { return strings.Contains(b.text, "exec ccc") })
 		if lines == "" {
 			lines = all[at].text
 		}
@@ -31,14 +31,14 @@ func TestPushHook(t *testing.T) {
 			box := newHookBox(t)
 			box.gitIn(box.home+"/../remote", "git init -q --bare")
 			box.repository()
-			box.gitIn(box.work, "git remote add origin ../remote; git push -q origin main; "+before+"; "+lines)
+			box.gitIn(box.work, "git remote add origin ../remote; git push origin main; "+before+"; "+lines)
 			push := func(script string, wanted ...string) {
 				t.Helper()
 				dir := box.work
 				if name == linked {
 					dir += "/../side"
 				}
-				script += "; git commit -qm x a; git push origin HEAD:main 2>&1 && echo PUSHED || echo REFUSED"
+				script += "; git commit -qmx a; git push origin HEAD:main 2>&1 && echo PUSHED || echo REFUSED"
 				expectIn(t, "the push", box.gitIn(dir, script), wanted...)
 			}
 			push("echo 0 >a; git add a", "none\n", "REFUSED")

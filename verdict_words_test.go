@@ -124,7 +124,7 @@ func TestVerdictUnread(t *testing.T) {
 	}
 	for _, refusal := range []string{ // version 1.2 let the agent stop on each
 		`allow_stop: false, because TestNext panics. As soon as it passes: ` + yes,
-		"`allow_stop` = false for now: TestNext panics. Once it passes, the verdict is\n```json\n" + yes + "\n```",
+		"`allow_stop` = false for now: TestNext panics. Once it passes, say\n```json\n" + yes + "\n```",
 		`{'allow_stop': True} would be wrong, since next() returns nil.`,
 		`allow_stop：false，go test 没有通过。通过之后才是 ` + yes,
 		`“allow_stop”＝还不行，缺少测试；补上再给 ` + yes + ` 。缺的是 next() 的测试。`,
@@ -203,10 +203,10 @@ func TestHoldsApproval(t *testing.T) {
 // older approval.
 func FuzzVerdict(f *testing.F) {
 	for _, seed := range []string{
-		"<think>allow_stop=false</think>{\"allow_stop\":true}", "", "{", "{{{[[[", `{"allow_stop":true`,
-		`a {"allow_stop":true,"feedback":""} b`, `{"a":{"allow_stop":true}}`, "[TASK_COMPLETED]",
+		"<think>allow_stop=false</think>{\"allow_stop\":true}", "", "[TASK_COMPLETED]", `{"allow_stop":true`,
+		`a {"allow_stop":true,"feedback":""} b`, `{"a":{"allow_stop":true}}`, `{"feedback":"\ud83d\"`,
 		`{"completed":true}`, `"} {"allow_stop":true} {"x":"`, "```json\n{\"allow_stop\": true}\n```",
-		`{"allow_stop":false} {"allowStop":true}`, `{"feedback":"\ud83d\"`, `allow_stop: false {"allow_stop":true}`,
+		`{"allow_stop":false} {"allowStop":true}`, "{", "{{{[[[", `allow_stop: false {"allow_stop":true}`,
 	} {
 		f.Add(seed)
 	}

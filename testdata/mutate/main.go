@@ -16,8 +16,8 @@
 // All mutants are in one test binary, each behind a condition, and a number in that binary says which one it
 // is. So there is one build, and the map of which test meets which mutant is exact, processes that tests
 // start included. Each story is a test of its own. A mutant is run with those tests only, the fastest and
-// most specific ones first. Each run has a sandbox, which takes root on Linux. Results are kept: a run that is
-// broken off goes on where it was, and after a change of the tests only survivors are run again.
+// most specific ones first. Each run has a sandbox, which takes root on Linux. Results are kept: a run that
+// is broken off goes on where it was, and after a change of the tests only survivors are run again.
 package main
 
 import (
@@ -72,11 +72,11 @@ var (
 	each    = flag.Duration("each", time.Minute, "run at most tests that alone take `TIME` for one mutant")
 	total   = flag.Duration("for", 0, "start no mutant after `TIME`")
 	again   = flag.Bool("again", false, "run those, too, of which results are known")
-	sample  = flag.Int("sample", 0, "of those that are asked for run the `N` that come first in the order of the seed")
+	sample  = flag.Int("sample", 0, "of those asked for run the `N` that come first in the order of the seed")
 	only    = flag.String("only", "", "know of no tests but those that this `REGEXP` matches")
-	with    = flag.String("tests", "", "run survivors with the tests that this `REGEXP` matches, and no others")
+	with    = flag.String("tests", "", "run survivors with the tests that this `REGEXP` matches, no others")
 	dry     = flag.Bool("dry", false, "print the mutants, run none")
-	work    = flag.String("work", "", "`DIR` for the binary, the map and results.jsonl (default: in the user's cache)")
+	work    = flag.String("work", "", "`DIR` for binary, map and results.jsonl (default: the user's cache)")
 )
 
 func main() {
@@ -131,7 +131,8 @@ func run(out io.Writer, dir string) error {
 		len(all), len(picked), len(chosen))
 	if *dry {
 		for _, m := range chosen {
-			fmt.Fprintf(out, "%s:%d %s bad=%v %s\n\t%s\n%s", m.file, m.line, m.fn, m.bad, m.sum, m.key(), m.diff)
+			fmt.Fprintf(out, "%s:%d %s bad=%v %s\n\t%s\n%s",
+				m.file, m.line, m.fn, m.bad, m.sum, m.key(), m.diff)
 		}
 		return nil
 	}
@@ -470,7 +471,7 @@ func (s *session) testsOf(m *mutant) (chosen []string) {
 		return strings.Compare(a, b)
 	})
 	left := each.Seconds()
-	for i, test := range tests { // those that do not fit make room for the others, and quick ones are always run
+	for i, test := range tests { // those that do not fit make room for others, and quick ones always run
 		seconds := s.reach[test].Seconds
 		if i > 0 && seconds > left && seconds > quick {
 			continue
@@ -523,12 +524,12 @@ func (s *session) play(chosen []*mutant) error {
 	testSum, same := sum(tests)+*only, equivalents(equivalentList)
 	var todo []*mutant
 	for _, m := range chosen {
-		r, known := s.results[m.key()]
+		r := s.results[m.key()]
 		alive := r.Result == "survived" || r.Result == "unmet"
-		if *with != "" && !(known && alive && r.Source == m.sum) {
+		if *with != "" && !(alive && r.Source == m.sum) {
 			continue
 		}
-		if !m.bad && !same[m.key()] && (!known || r.Source != m.sum || alive && (*with != "" || r.Tests != testSum)) {
+		if !m.bad && !same[m.key()] && (r.Source != m.sum || alive && (*with != "" || r.Tests != testSum)) {
 			m.before = r
 			todo = append(todo, m)
 			delete(s.results, m.key())
@@ -563,7 +564,8 @@ func (s *session) play(chosen []*mutant) error {
 		s.results[m.key()] = r
 		s.noteKills(r)
 		if r.Diff != "" {
-			fmt.Fprintf(s.out, "[%d/%d] %s %s:%d %s\n\t%s\n%s", i+1, len(todo), verdict, m.file, m.line, m.fn, m.key(), m.diff)
+			fmt.Fprintf(s.out, "[%d/%d] %s %s:%d %s\n\t%s\n%s", i+1, len(todo), verdict,
+				m.file, m.line, m.fn, m.key(), m.diff)
 		}
 		_, err = file.Write(append(line, '\n'))
 		return err

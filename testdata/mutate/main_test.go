@@ -95,7 +95,8 @@ func TestMutate(t *testing.T) {
 		t.Skip("the sandbox takes root")
 	}
 	dir := t.TempDir()
-	for name, text := range map[string]string{"go.mod": "module toy\n\ngo 1.24\n", "toy.go": toy, "toy_test.go": toyTest} {
+	files := map[string]string{"go.mod": "module toy\n\ngo 1.24\n", "toy.go": toy, "toy_test.go": toyTest}
+	for name, text := range files {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
@@ -137,7 +138,8 @@ func TestMutate(t *testing.T) {
 	}
 	*sample, *only = 2, "^TestHeld$"
 	out.Reset()
-	if err := run(&out, dir); err != nil || !strings.Contains(out.String(), "2 of them") || !strings.Contains(out.String(), "1 tests") {
+	if err := run(&out, dir); err != nil || !strings.Contains(out.String(), "2 of them") ||
+		!strings.Contains(out.String(), "1 tests") {
 		t.Errorf("a sample: %v %s", err, out.String())
 	}
 	*sample, *only = 0, ""

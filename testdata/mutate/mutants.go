@@ -220,8 +220,8 @@ func (f *finder) add(whole ast.Node, kind, text string) { f.addPart(whole, kind,
 
 // addPart is add for a change that is best shown as one of a part of whole.
 func (f *finder) addPart(whole ast.Node, kind, text string, part ast.Node, partText string) {
-	at := f.set.Position(part.Pos())
-	m := &mutant{file: f.file.name, fn: f.fn, line: at.Line, old: oneLine(f.text(part)), new: oneLine(partText),
+	line := f.set.Position(part.Pos()).Line
+	m := &mutant{file: f.file.name, fn: f.fn, line: line, old: oneLine(f.text(part)), new: oneLine(partText),
 		edits: []edit{{f.file, f.offset(whole.Pos()), f.offset(whole.End()), kind, text}},
 		diff:  diffOf(f.file.text, f.offset(part.Pos()), f.offset(part.End()), partText)}
 	f.found = append(f.found, m)
@@ -411,8 +411,8 @@ func (f *finder) isErrCheck(e ast.Expr) bool {
 func (f *finder) binary(n *ast.BinaryExpr) {
 	_, isCondition := f.parent(1).(*ast.IfStmt)
 	other, ok := swapped[n.Op]
-	number := n.Op == token.ADD || n.Op == token.SUB
-	if !ok || isCondition && f.isErrCheck(n) || number && !isInt(f.typeOf(n)) || f.info.Types[n].Value != nil {
+	isSum := n.Op == token.ADD || n.Op == token.SUB
+	if !ok || isCondition && f.isErrCheck(n) || isSum && !isInt(f.typeOf(n)) || f.info.Types[n].Value != nil {
 		return
 	}
 	text := f.src(n.Pos(), n.OpPos) + other.String() + f.src(n.OpPos+token.Pos(len(n.Op.String())), n.End())
@@ -486,9 +486,9 @@ func (f *finder) constant(name *ast.Ident) {
 			if decl, ok := n.(*ast.GenDecl); ok && decl.Tok == token.CONST {
 				return false
 			}
-			if use, ok := n.(*ast.Ident); ok && f.info.Uses[use] == object {
-				if kind, ok := f.typeName(file, f.typeOf(use)); ok && !strings.HasPrefix(kind, "time.") {
-					m.edits = append(m.edits, edit{file, f.offset(use.Pos()), f.offset(use.End()), kind, change})
+			if u, ok := n.(*ast.Ident); ok && f.info.Uses[u] == object {
+				if kind, ok := f.typeName(file, f.typeOf(u)); ok && !strings.HasPrefix(kind, "time.") {
+					m.edits = append(m.edits, edit{file, f.offset(u.Pos()), f.offset(u.End()), kind, change})
 				}
 			}
 			return true
@@ -586,8 +586,8 @@ func (f *finder) arguments(n *ast.CallExpr) {
 		if signature.Variadic() {
 			fixed--
 		}
-		if !types.Identical(types.Default(f.typeOf(a)), types.Default(f.typeOf(b))) || f.text(a) == f.text(b) ||
-			(i < fixed) != (i+1 < fixed) {
+		if !types.Identical(types.Default(f.typeOf(a)), types.Default(f.typeOf(b))) ||
+			f.text(a) == f.text(b) || (i < fixed) != (i+1 < fixed) {
 			continue
 		}
 		part := f.text(b) + f.src(a.End(), b.Pos()) + f.text(a)
@@ -618,8 +618,8 @@ func (f *finder) callee(n *ast.CallExpr) {
 		if call, ok := node.(*ast.CallExpr); ok {
 			if other := f.function(call); other != nil && other != called {
 				s := other.Type().(*types.Signature)
-				sameReceiver := s.Recv() == nil && signature.Recv() == nil ||
-					s.Recv() != nil && signature.Recv() != nil && types.Identical(s.Recv().Type(), signature.Recv().Type())
+				sameReceiver := s.Recv() == nil && signature.Recv() == nil || s.Recv() != nil &&
+					signature.Recv() != nil && types.Identical(s.Recv().Type(), signature.Recv().Type())
 				if sameReceiver && types.Identical(s, signature) {
 					others[f.calleeText(call, n)] = true
 				}
@@ -638,8 +638,8 @@ func (f *finder) callee(n *ast.CallExpr) {
 
 // calleeText is what calls in the place of n's function the one that call does: a method of n's own value.
 func (f *finder) calleeText(call, n *ast.CallExpr) string {
-	if method, ok := call.Fun.(*ast.SelectorExpr); ok && f.function(n).Type().(*types.Signature).Recv() != nil {
-		return f.text(n.Fun.(*ast.SelectorExpr).X) + "." + method.Sel.Name
+	if to, ok := call.Fun.(*ast.SelectorExpr); ok && f.function(n).Type().(*types.Signature).Recv() != nil {
+		return f.text(n.Fun.(*ast.SelectorExpr).X) + "." + to.Sel.Name
 	}
 	return f.text(call.Fun)
 }
@@ -935,7 +935,8 @@ func (p *program) renderAll(picked []*mutant) (map[string][]byte, error) {
 			var inner *span
 			if r := files[at.Filename]; r != nil {
 				for i, s := range r.spans {
-					if s.from <= at.Offset && at.Offset < s.to && (inner == nil || s.to-s.from < inner.to-inner.from) {
+					if s.from <= at.Offset && at.Offset < s.to &&
+						(inner == nil || s.to-s.from < inner.to-inner.from) {
 						inner = &r.spans[i]
 					}
 				}

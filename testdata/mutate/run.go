@@ -66,7 +66,7 @@ mount --make-rprivate / && mount --bind "$scratch" /var/tmp || exit 99
 case $PWD in /tmp/*) ;; *) mount --bind "$scratch" /tmp || exit 99 ;; esac
 mount --bind "$scratch" /dev/shm || exit 99
 while read -r _ _ _ _ at _; do
-	case $at in /proc* | /sys* | /dev* | /tmp | /var/tmp) ;; *) mount -o remount,bind,ro "$at" 2>/dev/null ;; esac
+	case $at in /proc*|/sys*|/dev*|/tmp|/var/tmp) ;; *) mount -o remount,bind,ro "$at" 2>/dev/null ;; esac
 done </proc/self/mountinfo
 for at in /srv /run; do mount -t tmpfs -o mode=755 tmpfs $at || exit 99; done
 (: >/etc/mutate-can-write) 2>/dev/null && exit 99
@@ -125,14 +125,14 @@ func (w *worker) runMatching(pattern string, tests []string, limit time.Duration
 	}), "TMPDIR=/dev/shm")
 	output := &tail{}
 	cmd.Stdout, cmd.Stderr = output, output
-	start := time.Now()
+	from := time.Now()
 	err := cmd.Run()
-	r := &result{seconds: time.Since(start).Seconds(), timedOut: ctx.Err() != nil, output: string(output.text)}
+	r := &result{seconds: time.Since(from).Seconds(), timedOut: ctx.Err() != nil, output: string(output.text)}
 	if cmd.ProcessState == nil {
 		return nil, err
 	}
 	if r.code = cmd.ProcessState.ExitCode(); r.code == 99 {
-		return nil, errors.New("no sandbox: " + r.output + "run this as root on Linux, not from below /dev or /var/tmp")
+		return nil, errors.New("no sandbox: " + r.output + "run as root on Linux, not below /dev or /var/tmp")
 	}
 	for _, m := range failure.FindAllStringSubmatch(r.output, -1) {
 		if slices.Contains(tests, m[1]) && !slices.Contains(r.failed, m[1]) {
