@@ -77,6 +77,9 @@ func playStory(box *sandbox, text string) *storyRun {
 	}
 	steps, files, _ := strings.Cut(text, "\n-- ")
 	s.prepare(files)
+	for _, short := range shortForms {
+		steps = short.pattern().ReplaceAllString(steps, short.text)
+	}
 	isOver := false
 	defer func() {
 		if !isOver { // the test was ended by what a step needs
@@ -190,12 +193,25 @@ func (s *storyRun) showPrinted(prints string) {
 	}
 }
 
+// A replaced is a text of a story that stands for what a pattern matches, or the other way round.
+type replaced struct {
+	pattern func() *regexp.Regexp
+	text    string
+}
+
+// shortForms has what is short for several lines of a story, with the exit code that goes with the verdict.
+var shortForms = []replaced{
+	{lazyRegexp(`(?m)^verdict: (allow)$`), "$$ ccc verdict\n$1\nexit: 0"},
+	{lazyRegexp(`(?m)^verdict: (block|limit|failed)$`), "$$ ccc verdict\n$1\nexit: 1"},
+	{lazyRegexp(`(?m)^verdict: (none|changed|reviewing|cancelled)$`), "$$ ccc verdict\n$1\nexit: 3"},
+	{lazyRegexp(`(?m)^verdict: (changed since: .*)$`), "$$ ccc verdict\nchanged\nexit: 3\nstderr: $1"},
+	{lazyRegexp(`(?m)^([A-Z] by hand; .*(refuse|words) ".*")$`), "$1\nexit: 1"},
+	{lazyRegexp(`(?m)^([A-Z] by hand; the reviewer: fail.*)$`), "$1\nexit: 4"},
+}
+
 // names has what is another text each time, and its name in a story. No step takes 100 seconds: such a number
 // was configured.
-var names = []struct {
-	pattern func() *regexp.Regexp
-	name    string
-}{
+var names = []replaced{
 	{lazyRegexp(`\b\d{4}-\d\d-\d\dT[\d:.]+Z`), "TIME"},
 	{lazyRegexp(`\b\d\d:\d\d(:\d\d)?\b`), "TIME"},
 	{lazyRegexp(`([ (=])\d{1,2}(\.\d+)?( ?s| seconds?)\b`), "${1}SECONDS"},
@@ -209,7 +225,7 @@ func (s *storyRun) lines(text string) []string {
 	}
 	text = strings.NewReplacer(s.work, "WORK", s.home, "~").Replace(text)
 	for _, is := range names {
-		text = is.pattern().ReplaceAllString(text, is.name)
+		text = is.pattern().ReplaceAllString(text, is.text)
 	}
 	return append([]string{}, strings.FieldsFunc(text, func(r rune) bool { return r == '\n' })...)
 }
