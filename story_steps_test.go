@@ -125,7 +125,8 @@ func (s *storyRun) prepare(files string) {
 	s.vars = append(s.vars, "LANG=en_US.UTF-8", "TZ=UTC", "COLUMNS=100", "GIT_TEMPLATE_DIR=")
 	s.write(".gitconfig", 0o600, gitSettings)
 	for file := range strings.SplitSeq(files, "\n-- ") {
-		name, text, isFile := strings.Cut(file, " --\n")
+		name, text, isFile := strings.Cut(file, " --")
+		text = text[min(1, len(text)):] // after a blank or a line break
 		home, isHome := strings.CutPrefix(name, "~/")
 		switch {
 		case isHome:
