@@ -141,15 +141,9 @@ func (box *sandbox) supervised() (sessions []string) {
 // these.
 func (box *sandbox) expectSupervised(n int, want ...string) {
 	box.t.Helper()
-	for deadline := time.Now().Add(patience); ; time.Sleep(100 * time.Millisecond) {
-		stops, got := strings.Count(box.read("stops"), "stop"), box.supervised()
-		if stops >= n && slices.Equal(got, want) {
-			return
-		}
-		if time.Now().After(deadline) {
-			box.t.Fatalf("%d stops, want %d; supervised %q, want %q", stops, n, got, want)
-		}
-	}
+	awaits(box.t, fmt.Sprintf("%q after %d stops", want, n), func() bool {
+		return strings.Count(box.read("stops"), "stop") >= n && slices.Equal(box.supervised(), want)
+	})
 }
 
 // A background session is supervised by /supervisor on in it, and in no other way: not by a flag, which is

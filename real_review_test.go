@@ -87,12 +87,13 @@ func (box *sandbox) ways() (ways []string) {
 // What a review takes from the prompt cache, in two turns with two reviews each. The conversation becomes
 // long before the second: from there on the reviews take the agent's. The API says how much of the agent's
 // last request each repeats; where that is too little, as before 2.1.329, whose fork has other tools, one
-// review finds out and the later ones have a prompt of their own.
+// review finds out and the later ones have a prompt of their own. The settings begin with a byte order mark.
 func TestRealClientCache(t *testing.T) {
+	const feedback = "add <tests> & 中文 \"quoted\"\nsecond line"
 	forClients(t, script{}, func(t *testing.T, box *sandbox, _ *scriptedAPI) {
 		needCopy(t, box)
 		var mu sync.Mutex
-		agents, reviews := 0, 0
+		agents, reviews, fresh := 0, 0, 0
 		var last, review apiRequest // of the agent's, and the first one of the last review
 		var parts [][2]float64      // how much of these a review's first request repeats
 		box.use(newAnsweringAPI(t, say(verdictForm), func(r apiRequest) apiReply {
@@ -109,20 +110,22 @@ func TestRealClientCache(t *testing.T) {
 			}
 			replies := [...]apiReply{replyTool("Write", `{"file_path":"reviewer.txt","content":"x"}`),
 				bash(tryCommand() + " 'cat notes.txt >reviewer.txt'"),
-				replyVerdict(false, "show the tests"), replyVerdict(true, "")}
+				replyVerdict(false, feedback), replyVerdict(true, "")}
 			n, served := reviews%4, share(t, last, r)
 			reviews++
 			if n == 0 || n == 3 { // a review begins
 				parts = append(parts, [2]float64{served, share(t, review, r)})
 				review = r
 			}
-			return replies[n].inText(r).servedBy(served)
+			reply := replies[n].inText(r).servedBy(served)
+			fresh += 10 + reply.fresh
+			return reply
 		}))
-		box.setSettings(`{"permissions":{"allow":["Edit","Write"]},"hooks":{"Stop":[{
+		box.setSettings("\ufeff" + `{"permissions":{"allow":["Edit","Write"]},"hooks":{"Stop":[{
 			"hooks":[{"type":"command","command":"echo x$CCC_SUPERVISOR_HOOK >>$HOME/user-hooks"}]}]}}`)
 		tty := box.start()
 		for i := range 2 {
-			tty.prompt(fmt.Sprint("request ", i+1))
+			tty.prompt(fmt.Sprintf("request <%d>", i+1))
 			tty.waitFor(fmt.Sprint("answer ", i+1))
 			box.awaitVerdicts(2 * (i + 1))
 		}
@@ -141,13 +144,24 @@ func TestRealClientCache(t *testing.T) {
 		expectIs(t, "the log says that the cache did not serve", isSaid, isMissed)
 		expectNotIn(t, "the screen", tty.screen(), "cache", "缓存")
 		expectNotIn(t, "the agent's system prompt", last.System, billingLine)
+		expectIn(t, "what the agent got", box.api.requests("agent")[2].last("user"), ":\n"+feedback)
+		asked := box.api.requests("review")
+		expectIn(t, "the reviewer's system prompt", asked[0].System, strings.TrimSpace(defaultPrompt.zh))
+		expectIn(t, "the second review", asked[3].text(), "request <1>", "assistant: attempt 1",
+			"assistant: answer 1", "上次反馈\n"+feedback)
+		var used tokens
+		for _, r := range endsOf(box.onlyTimeline()) {
+			used.add(*r.Tokens)
+		}
+		expectIs(t, "the tokens", [2]int{used.Input, used.Output}, [2]int{fresh, 5 * reviews})
 		box.expectVerdicts(slices.Repeat([]verdict{verdictBlock, verdictAllow}, 2)...)
 		runs := slices.Repeat([]string{"cat notes.txt >reviewer.txt → 0"}, 2)
 		expectEqual(t, "the reviewer's runs", box.ranCommands(), runs)
 		_, err := os.Stat(filepath.Join(box.work, "reviewer.txt"))
 		expectIs(t, "the reviewer wrote a file", err == nil, false)
 		expectIs(t, "the runs of the user's hook", box.read("user-hooks"), strings.Repeat("x\n", 4))
-		box.expectOneSession()
+		sessions, _ := filepath.Glob(filepath.Join(box.home, ".claude/projects/*/*-*-*-*-*.jsonl"))
+		expectIs(t, fmt.Sprintf("the number of sessions %q", sessions), len(sessions), 1)
 	})
 }
 

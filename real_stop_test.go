@@ -20,48 +20,6 @@ import (
 	"time"
 )
 
-// The settings begin with a byte order mark.
-func TestRealClientLoop(t *testing.T) {
-	const feedback = "add <tests> & 中文 \"quoted\"\nsecond line"
-	answers := script{
-		agent: []apiReply{replyText("first answer"), replyText("second answer")},
-		reviewer: []apiReply{replyTool("Read", `{"file_path":"notes.txt"}`), replyVerdict(false, feedback),
-			replyVerdict(true, "")}}
-	forClients(t, answers, func(t *testing.T, box *sandbox, api *scriptedAPI) {
-		box.setSettings("\ufeff" + `{"hooks":{"Stop":[{"hooks":[
-			{"type":"command","command":"echo \"hook=$CCC_SUPERVISOR_HOOK\" >>$HOME/user-hooks"}]}]}}`)
-		box.prints("second answer", "fix the <bug>", bypass)
-		box.expectVerdicts(verdictBlock, verdictAllow)
-		agent, reviews := api.requests("agent"), api.requests("review")
-		if len(agent) != 2 || len(reviews) < 3 {
-			t.Fatalf("%d agent and %d review requests", len(agent), len(reviews))
-		}
-		expectIn(t, "what the agent got", agent[1].last("user"), "Stop hook feedback:\n"+feedback)
-		for _, r := range reviews {
-			expectIn(t, "the reviewer's system prompt", r.System, strings.TrimSpace(defaultPrompt.zh))
-			expectIn(t, "a review request", r.text(), "fix the <bug>", "assistant: first answer")
-		}
-		last := reviews[len(reviews)-1].text()
-		expectIn(t, "the second review", last, "assistant: second answer", "上次反馈\n"+feedback)
-		var used tokens
-		for _, r := range endsOf(box.onlyTimeline()) {
-			used.add(*r.Tokens)
-		}
-		if used.Input != 10*len(reviews) || used.Output != 5*len(reviews) { // as the scripted API counts
-			t.Errorf("%d requests used %+v", len(reviews), used)
-		}
-		expectIs(t, "the runs of the user's hook", box.read("user-hooks"), "hook=\nhook=\n")
-		box.expectOneSession()
-	})
-}
-
-// expectOneSession fails the test if a reviewer has left a session of its own.
-func (box *sandbox) expectOneSession() {
-	box.t.Helper()
-	sessions, _ := filepath.Glob(filepath.Join(box.home, ".claude/projects/*/*-*-*-*-*.jsonl"))
-	expectIs(box.t, fmt.Sprintf("the number of sessions %q", sessions), len(sessions), 1)
-}
-
 // Ten rejections in a row are the default limit of a launched session: the client itself would end the turn
 // after eight, as it does in a session that ccc did not launch. There, too, the turn ends by ccc's limit,
 // and not by force.
@@ -136,91 +94,68 @@ func TestRealClientQuestion(t *testing.T) {
 	})
 }
 
-// hangingReview is a reviewer in the middle of a Bash command, with one process in the background that left
-// its process group and ignores SIGTERM. The next one approves.
-var hangingReview = script{reviewer: []apiReply{replyTool("Bash",
-	`{"command":"(trap '' TERM; setsid sh -c 'trap \"\" TERM; sleep 301' & ) ; sleep 300","timeout":400000}`),
-	replyVerdict(true, "")}}
-
 // awaitHook waits until the reviewer's Bash command runs and returns the pid of the hook that waits for the
 // review.
 func (box *sandbox) awaitHook() (pid int) {
 	box.t.Helper()
-	for deadline := time.Now().Add(3 * time.Minute); ; time.Sleep(20 * time.Millisecond) {
+	isHook := regexp.MustCompile(`(?m)^(\d+) \S+ supervisor-hook$`)
+	awaits(box.t, "a review that runs", func() bool {
 		list := strings.Join(box.processes(), "\n")
-		isRunning := strings.Contains(list, "sleep 300") && strings.Contains(list, "sleep 301")
-		for line := range strings.Lines(list) {
-			first, command, _ := strings.Cut(strings.TrimSpace(line), " ")
-			isHook := strings.HasSuffix(command, " supervisor-hook") && !strings.Contains(command, "sh -c")
-			if isRunning && isHook {
-				pid, _ = strconv.Atoi(first)
-				return pid
-			}
+		if hook := isHook.FindStringSubmatch(list); hook != nil {
+			pid, _ = strconv.Atoi(hook[1])
 		}
-		if time.Now().After(deadline) {
-			box.t.Fatalf("the review does not run:\n%s", list)
-		}
-	}
-}
-
-// expectGone fails the test if so long from now a process is there with one of these in its command line.
-func (box *sandbox) expectGone(within time.Duration, parts ...string) {
-	box.t.Helper()
-	left := box.gone(within, func(process string) bool {
-		return slices.ContainsFunc(parts, func(part string) bool { return strings.Contains(process, part) })
+		return pid != 0 && strings.Contains(list, "sleep 300") && strings.Contains(list, "sleep 301")
 	})
-	expectEqual(box.t, fmt.Sprintf("alive %v later", within), left, nil)
+	return pid
 }
 
 // However a review ends before its verdict, nothing of it is left within a second, and the agent, if it is
-// still there, stops. Esc sends SIGTERM.
+// still there, stops. Esc sends SIGTERM. The reviewer is in the middle of a Bash command, with one process in
+// the background that left its process group and ignores SIGTERM.
 func TestRealClientInterrupted(t *testing.T) {
-	for _, name := range []string{"sigkill", "client_killed"} {
-		forRow(t, name, hangingReview, func(t *testing.T, box *sandbox, api *scriptedAPI) {
-			box.setSettings(`{"permissions":{"allow":["Bash"]}}`)
-			done := make(chan commandResult, 1)
-			go func() { done <- box.run(patience, "", box.tried("-p", "hello")...) }()
-			hook := box.awaitHook()
-			if name == "sigkill" { // the reviewer hangs, and what it put into the background outlives it
-				syscall.Kill(hook, syscall.SIGKILL)
-				box.expectGone(patience, "--fork-session", "sleep 300")
-				expectIs(t, "the answer", (<-done).stdout, "done\n")
-				box.kill()
-			} else {
-				text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/environ", hook))
-				_, text, _ = bytes.Cut(text, []byte("\x00CLAUDE_PID="))
-				client, _ := strconv.Atoi(string(text[:max(0, bytes.IndexByte(text, 0))]))
-				syscall.Kill(client, syscall.SIGKILL)
-				box.expectGone(2*soon(), "--fork-session", "sleep 30")
-				expectIs(t, "claude's end", (<-done).code, -1)
-			}
-			box.awaitCancelled()
-		})
-	}
-}
-
-// awaitCancelled waits until the views say that the last review was cancelled.
-func (box *sandbox) awaitCancelled() {
-	box.t.Helper()
-	status := func() string { return box.run(patience, "", "ccc", "status", "--json").stdout }
-	await(box.t, status, `"verdict":"cancelled"`)
-}
-
-func TestRealClientEscape(t *testing.T) {
-	forClients(t, hangingReview, func(t *testing.T, box *sandbox, api *scriptedAPI) {
+	const command = `(trap '' TERM; setsid sh -c 'trap "" TERM; sleep 301' & ) ; sleep 300`
+	hangs := replyTool("Bash", fmt.Sprintf(`{"command":%q,"timeout":400000}`, command))
+	answers := script{reviewer: []apiReply{hangs, replyVerdict(true, ""), hangs}}
+	forClients(t, answers, func(t *testing.T, box *sandbox, _ *scriptedAPI) {
 		box.setSettings(`{"permissions":{"allow":["Bash"]}}`)
+		expectGone := func(within time.Duration, parts string) {
+			t.Helper()
+			left := box.gone(within, regexp.MustCompile(parts).MatchString)
+			expectEqual(t, fmt.Sprintf("alive %v later", within), left, nil)
+		}
+		awaitCancelled := func(n int) {
+			t.Helper()
+			awaits(t, "a cancelled review", func() bool {
+				status := box.run(patience, "", "ccc", "status", "--json").stdout
+				return strings.Count(status, `"verdict":"cancelled"`) == n
+			})
+		}
 		tty := box.start()
 		tty.prompt("hello")
 		box.awaitHook()
 		tty.waitFor("[SUPERVISOR] 正在审查工作")
 		tty.keys("Escape")
-		box.expectGone(3*soon(), "--fork-session", "sleep 30") // Claude Code takes some time for the key
+		expectGone(3*soon(), "--fork-session|sleep 30") // Claude Code takes some time for the key
 		tty.waitFor("done")
-		box.awaitCancelled()
+		awaitCancelled(1)
 		tty.prompt("once more") // which says so
 		tty.waitFor(earlierCancelled.zh)
 		box.awaitVerdicts(2)
 		box.expectVerdicts(verdictCancelled, verdictAllow)
+		tty.prompt("and killed")
+		box.awaitHook()
+		client, _ := strconv.Atoi(strings.TrimSpace(tty.tmux("list-panes", "-F", "#{pane_pid}").stdout))
+		syscall.Kill(client, syscall.SIGKILL)
+		expectGone(2*soon(), "--fork-session|sleep 30")
+		awaitCancelled(1)
+		// If its hook is killed the reviewer ends, and what it put into the background outlives it.
+		done := make(chan commandResult, 1)
+		go func() { done <- box.run(patience, "", box.tried("-p", "hello")...) }()
+		syscall.Kill(box.awaitHook(), syscall.SIGKILL)
+		expectGone(patience, "--fork-session|sleep 300")
+		expectIs(t, "the answer", (<-done).stdout, "done\n")
+		awaitCancelled(2)
+		box.kill()
 	})
 }
 

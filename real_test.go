@@ -176,15 +176,20 @@ func (box *sandbox) expectVerdicts(wanted ...verdict) {
 	expectEqual(box.t, "the verdicts", box.timelineVerdicts(), wanted)
 }
 
+// awaits waits until isThere finds what it looks for.
+func awaits(t *testing.T, what string, isThere func() bool) {
+	t.Helper()
+	for end := time.Now().Add(patience); !isThere(); time.Sleep(100 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("no %s after %v", what, patience)
+		}
+	}
+}
+
 // awaitVerdicts waits until the session has n verdicts.
 func (box *sandbox) awaitVerdicts(n int) {
 	box.t.Helper()
-	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
-		if len(box.timelineVerdicts()) >= n {
-			return
-		}
-	}
-	box.t.Fatalf("verdicts %q, want %d", box.timelineVerdicts(), n)
+	awaits(box.t, fmt.Sprint("verdict ", n), func() bool { return len(box.timelineVerdicts()) >= n })
 }
 
 // scriptedAPI is a Messages API that answers from a script and remembers what it was asked. It is an HTTP
@@ -352,14 +357,8 @@ func (api *scriptedAPI) requests(kind string) []apiRequest {
 // await returns the requests of a kind once there are n of them.
 func (api *scriptedAPI) await(t *testing.T, kind string, n int) []apiRequest {
 	t.Helper()
-	for deadline := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
-		if found := api.requests(kind); len(found) >= n {
-			return found
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("no %d %s requests after %v: %v", n, kind, patience, api)
-		}
-	}
+	awaits(t, fmt.Sprint(kind, " request ", n), func() bool { return len(api.requests(kind)) >= n })
+	return api.requests(kind)
 }
 
 // String has a line for each request, for the message of a failed test.
