@@ -3,6 +3,7 @@ package main
 // Records in words: steps, paths, prices and receipts.
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -82,6 +83,18 @@ func TestReceipt(t *testing.T) {
 		_, told, _ := strings.Cut(strings.TrimPrefix(r.receipt(), "Review: "+r.verdictName()), " · ")
 		expectIs(t, r.receipt(), told, c.want)
 	}
+}
+
+// No word that a view shows of a review holds a secret.
+func TestRedactedReview(t *testing.T) {
+	secret := tokenForms()["GitHub"]
+	r := review{Request: secret, LastMessage: secret, Question: secret, Awaited: secret}
+	r.reviewerFacts = reviewerFacts{NoCopy: secret, Rule: secret}
+	r.outcome = outcome{Feedback: secret, Error: secret}
+	r.Seen.Unseen = secret
+	r.did = steps{Runs: []step{{Command: secret, Output: secret, Error: secret}}, Tools: []string{secret},
+		Refused: []string{secret}}
+	expectNotIn(t, "the review", fmt.Sprintf("%+v", r.redacted()), secret)
 }
 
 // A run is one wherever ccc stands, and is told as the script that it runs; so is any other command.

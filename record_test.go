@@ -64,6 +64,7 @@ func TestLookObjects(t *testing.T) {
 		check(t, err)
 		expectIs(t, "what the record has open", len(r.Open), 1)
 	}
+	expectIs(t, "the size of objects that another sweep has removed", sizeOf(p.objects()+"/gone"), 0)
 	check(t, os.MkdirAll(p.objects(), 0o700))
 	stale := ago(31 * 24 * time.Hour)
 	for _, suffix := range []string{".json", ".lock", ".objects"} {
@@ -109,6 +110,15 @@ func TestBeginningByReflog(t *testing.T) {
 	expectIs(t, "since another working tree's commit", commit(elsewhere, ""), id("HEAD~1"))
 	box.gitIn(box.work, "git checkout -q HEAD~2; git reflog expire --expire=all --all")
 	expectIs(t, "with an older commit checked out", commit(elsewhere, "2026-02-02T10:00:00Z"), id("HEAD"))
+}
+
+// A reviewer is told both ends of what another session was sent back with.
+func TestOthersFeedback(t *testing.T) {
+	box := newFakeBox(t)
+	long := outcome{Verdict: verdictBlock, Feedback: "first" + strings.Repeat(" more", 1000) + " last"}
+	box.timelineOf("other", ended(review{Event: eventStop, outcome: long}))
+	told := box.placeIn(box.work).describe(&openChange{Session: "other"})
+	expectIn(t, "the others' change", told, "first more", "more last")
 }
 
 // A prompt waits for git as long as for one look, whatever is asked: also of a session whose begin is in

@@ -19,7 +19,7 @@ func TestScreenWrap(t *testing.T) {
 		want  string // rows separated by |
 	}{
 		{"", 5, ""},
-		{"one two three", 8, "one two|three"},
+		{"one six three", 8, "one six|three"},
 		{"abcdefghij", 4, "abcd|efgh|ij"},
 		{"一二三，四", 6, "一二|三，四"},
 		{"ab一二 cd", 4, "ab一|二|cd"},
