@@ -199,8 +199,10 @@ type replaced struct {
 	text    string
 }
 
-// shortForms has what is short for several lines of a story, with the exit code that goes with the verdict.
+// shortForms has what is short for several lines of a story: a turn in which the agent calls no tool, and the
+// exit code that goes with a verdict.
 var shortForms = []replaced{
+	{lazyRegexp(`(?m)^([A-Z]) answers "(.*?)"(.*; the reviewer: .*)$`), "$1 prompt: $2\n$1 stops$3"},
 	{lazyRegexp(`(?m)^verdict: (allow)$`), "$$ ccc verdict\n$1\nexit: 0"},
 	{lazyRegexp(`(?m)^verdict: (block|limit|failed)$`), "$$ ccc verdict\n$1\nexit: 1"},
 	{lazyRegexp(`(?m)^verdict: (none|changed|reviewing|cancelled)$`), "$$ ccc verdict\n$1\nexit: 3"},
