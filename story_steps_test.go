@@ -4,6 +4,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -57,9 +58,6 @@ const itsReviewer = `(?:; the reviewer: (.+))?`
 func pattern(text string) func() *regexp.Regexp { return lazyRegexp("^" + text + "$") }
 
 var storySteps = []storyStep{
-	{pattern(`(outside git)`), "", func(s *storyRun, _ *storySession, _ []string) {
-		check(s.t, os.RemoveAll(filepath.Join(s.work, ".git")))
-	}},
 	{pattern(`env (\w+=.*)`), "", func(s *storyRun, _ *storySession, parts []string) {
 		s.env = append(s.env, parts[0])
 	}},
@@ -332,11 +330,8 @@ func (s *storyRun) reviewed(a *storySession, answer string, begin func() *storyC
 		s.answer(name, answer)
 	}
 	s.end(begin())
-	if asked := s.asked - before; asked > 1 || (asked == 1) != (answer != "") {
-		want := 0
-		if answer != "" {
-			want = 1
-		}
+	want := min(len(answer), 1)
+	if asked := s.asked - before; asked != want {
 		s.fault = fmt.Errorf("%d reviews were asked for, want %d", asked, want)
 	}
 }
@@ -376,12 +371,8 @@ func (s *storyRun) answer(name, text string) {
 	}
 	var review fakeReview
 	for _, found := range answerPart().FindAllStringSubmatch(text, -1) {
-		var said string
-		if found[2] != "" {
-			var err error
-			said, err = strconv.Unquote(found[2])
-			check(s.t, err)
-		}
+		said, err := strconv.Unquote(cmp.Or(found[2], `""`))
+		check(s.t, err)
 		switch found[1] {
 		case "runs":
 			review = append(review, calls("Bash", `{"command":`+inQuotes(said)+`}`, "ok"))
@@ -449,7 +440,7 @@ func (s *storyRun) noteLog() {
 }
 
 // noteRequests notes what reviewers were asked since it looked last: the request, and of the change the paths
-// with git's letters, and the lines of the diff.
+// with git's letters, and the lines of the diff, if it is in English.
 func (s *storyRun) noteRequests() {
 	for {
 		request := s.read(fmt.Sprintf("../fake/reviewer-%d.stdin", s.asked+1))
@@ -457,10 +448,7 @@ func (s *storyRun) noteRequests() {
 			return
 		}
 		s.asked++
-		_, change, isEnglish := strings.Cut(request, strings.TrimSuffix(sectionChanges.en, "%s"))
-		if !isEnglish {
-			_, change, _ = strings.Cut(request, strings.TrimSuffix(sectionChanges.zh, "%s"))
-		}
+		_, change, _ := strings.Cut(request, strings.TrimSuffix(sectionChanges.en, "%s"))
 		change, _, _ = strings.Cut(change, "\n## ")
 		paths := regexp.MustCompile(`(?m)^[AMDT] .*$`).FindAllString(change, -1)
 		slices.SortFunc(paths, func(a, b string) int { return strings.Compare(a[2:], b[2:]) })

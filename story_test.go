@@ -80,9 +80,8 @@ func playStory(box *sandbox, text string) *storyRun {
 	for _, short := range shortForms {
 		steps = short.pattern().ReplaceAllString(steps, short.text)
 	}
-	isOver := false
 	defer func() {
-		if !isOver { // the test was ended by what a step needs
+		if box.t.Failed() { // it is ended by what a step needs
 			box.t.Log(strings.Join(s.protocol, "\n"))
 		}
 	}()
@@ -124,7 +123,6 @@ func playStory(box *sandbox, text string) *storyRun {
 	if s.fault == nil && !isWanted {
 		s.fault = errors.New("it wants nothing")
 	}
-	isOver = true
 	return s
 }
 
