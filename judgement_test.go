@@ -21,6 +21,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // judgementCase is one of the judgement cases: what a reviewer gets to see and the verdict expected of it.
@@ -208,6 +209,16 @@ func (c judgementCase) judge(t *testing.T, claude string) (v verdict, feedback s
 	cmd.Stderr = os.Stderr
 	result, _ := cmd.Output() // which fails if the result does
 	return parseResult(result).judge()
+}
+
+// commitBefore makes dir a repository, and commits what is there as of an hour ago.
+func commitBefore(t *testing.T, dir string) {
+	t.Helper()
+	const commit = "git init -q && git add -A && git -c user.name=x -c user.email=x@x.org commit -qm before"
+	cmd := exec.Command("sh", "-c", commit)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), fmt.Sprintf("GIT_COMMITTER_DATE=%d +0000", ago(time.Hour).Unix()))
+	check(t, cmd.Run())
 }
 
 func TestJudgements(t *testing.T) {
