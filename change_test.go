@@ -6,7 +6,6 @@ package main
 import (
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -44,35 +43,6 @@ func TestChangeShown(t *testing.T) {
 	expectIs(t, "what is not shown whole", c.rest, "all (+5000 -0)、b (+1 -0)")
 	c = changeOf("git init -q", `for i in $(seq 600); do printf '%080d\n' $i | tr 0 '\200'; done >b`)
 	expectIs(t, "a file in another encoding, as long as it is", c.rest, "b (+600 -0)")
-}
-
-// Of many paths the first 200 are listed, and of what is not shown whole the name and the size. The reviewer
-// can look at it: git finds the objects. Those as on the remote's main branch come last, and are told as
-// that.
-func TestChangeListed(t *testing.T) {
-	box := newHookBox(t)
-	box.repository()
-	box.gitIn(box.work, "git checkout -qb other; echo m >a-main; git add .; git commit -qm m; "+
-		"git update-ref refs/remotes/origin/HEAD HEAD; git checkout -q main")
-	box.submit("fix it")
-	box.gitIn(box.work, "echo m >a-main; seq 6 >b-own")
-	const shows = `eval "$(grep -o 'git diff [0-9a-f]* [0-9a-f]*' "$call.stdin" | head -n 1)` +
-		` -- a-main" >"$dir/shown" 2>&1`
-	box.reviews(fakeReview{runs(shows), decides(false, "not yet")})
-	box.stop("")
-	expectIn(t, "the reviewer's diff", box.read("../fake/shown"), "diff --git a/a-main b/a-main\n", "\n+m\n")
-	request := box.read("../fake/reviewer-1.stdin")
-	_, lists, _ := strings.Cut(request, "A b-own\n```\n")
-	last := say(changesOld) + "\n\n```\nA a-main\n```"
-	expectPrefix(t, "the list after that of its own", strings.TrimSpace(lists), last)
-	own, main := strings.Index(request, "diff --git a/b-own"), strings.Index(request, "diff --git a/a-main")
-	expectIs(t, "in the diff its own comes first", 0 < own && own < main, true)
-	box.gitIn(box.work, "rm a-main b-own; for n in $(seq 201); do echo $n >n-$n; done; seq 5000 >z-cut")
-	box.stop("")
-	request = box.read("../fake/reviewer-2.stdin")
-	listed := regexp.MustCompile(`(?m)^A n-\d+$`).FindAllString(request, -1)
-	expectIs(t, "the paths in the list", len(listed), 200)
-	expectIn(t, "the request", request, "\n... (+2)\n", "z-cut (+5000 -0)")
 }
 
 // placeIn is a working tree of the sandbox's with its record.
@@ -169,38 +139,6 @@ func TestLookUnread(t *testing.T) {
 	expectIn(t, "the request", request, "```\nM a\nA new\n```\n", say(changesUnread, "deep/closed、notes.txt"))
 	expectNotIn(t, "the request", request, " notes.txt\n", " deep/closed\n")
 	expectEnd(t, "the verdict", box.run(20*time.Second, "", "ccc", "verdict"), 0, "allow\n", "没有改动")
-}
-
-// In a partial clone a look and a change have what the clone has, and nothing is fetched, whether the remote
-// is there or not.
-func TestLookPartialClone(t *testing.T) {
-	box := newFakeBox(t)
-	dir := filepath.Join(box.work, "clone")
-	box.gitIn(filepath.Join(box.work, "remote"), "git init -q; echo a >a; echo x >x; git add .; "+
-		"git commit -qm x; git clone -q --bare . ../bare; git -C ../bare config uploadpack.allowFilter true")
-	box.gitIn(box.work, "git clone -q --filter=blob:none -n \"file://$PWD/bare\" clone; cd clone; "+
-		"git sparse-checkout set --no-cone /a; git checkout -q")
-	missing := box.gitIn(dir, "git rev-parse HEAD:x")
-	session := box.stateDir().session("s")
-	p := box.placeIn(dir)
-	check(t, p.beginAtPrompt(session, ""))
-	change := func() string {
-		c := p.takeChange(t.Context(), session, "", occasionNamed(eventStop))
-		return fmt.Sprint(strings.Join(c.listedPaths(), ", "), c.seen.Unseen, " may be older: ", c.isOlder)
-	}
-	for _, where := range []string{"there", "gone"} {
-		box.gitIn(dir, "echo "+where+" >>a; echo n >n")
-		expectIs(t, "the change, the remote "+where, change(), "M a, A n may be older: false")
-		box.gitIn(dir, "git rm -q --cached --sparse x") // whose content nobody here has
-		expectIs(t, "without that, the remote "+where, change(), "M a, A n, D x may be older: false")
-		box.gitIn(dir, "git reset -q")
-		check(t, os.RemoveAll(filepath.Join(box.work, "bare")))
-	}
-	absent := box.gitIn(dir, "git rev-list --objects --all --missing=print")
-	expectIn(t, "what is missing still", absent, "?"+missing)
-	kept, _ := filepath.Glob(p.objects() + "/" + missing[:2] + "/" + missing[2:])
-	packs, _ := filepath.Glob(p.objects() + "/pack/*")
-	expectIs(t, "what was fetched", strings.Join(append(kept, packs...), " "), "")
 }
 
 // If git can't tell, or there is too much that git does not track, there is no look, and the reason is told

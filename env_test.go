@@ -8,54 +8,6 @@ import (
 	"time"
 )
 
-// Where ccc's directories are: by a flag, by a variable, else in the home; relative ones from the current
-// directory.
-func TestEnvPlaces(t *testing.T) {
-	here, err := os.Getwd()
-	check(t, err)
-	self, err := os.Executable()
-	check(t, err)
-	for _, test := range []struct{ state, home, claudeDir, configDir, workDir, want string }{
-		{"", "/h", "", "", "", "/h/.claude /h/.claude /h/.claude/ccc"},
-		{"", "/h", "/c", "", "", "/c /c /c/ccc"},
-		{"", "/h", "", "", "/w", "/h/.claude /h/.claude /w/ccc"},
-		{"/s", "/h", "/c", "/o", "/w", "/c /o /s"},
-		{"s", "/h", "c", "o", "", "HERE/c HERE/o HERE/s"},
-		{"", "", "/c", "", "w", "/c /c HERE/w/ccc"},
-	} {
-		t.Setenv("HOME", test.home)
-		t.Setenv(claudeDirVariable, test.claudeDir)
-		t.Setenv(configDirVariable, test.configDir)
-		t.Setenv(workDirVariable, test.workDir)
-		d, err := findDirs(os.Environ(), test.state)
-		check(t, err)
-		found := strings.Join([]string{d.claude, d.ccc, string(d.state)}, " ")
-		expectIs(t, test, strings.ReplaceAll(found, here, "HERE"), test.want)
-		expectIs(t, "ccc itself", d.self, self)
-		expectIs(t, "the current directory", d.here, here)
-	}
-	t.Setenv(claudeDirVariable, "")
-	_, err = findDirs(os.Environ(), "")
-	expectError(t, "without a home", err, "HOME is not defined: set it, or CLAUDE_CONFIG_DIR")
-}
-
-// The hooks call the ccc in PATH only if it is the running one.
-func TestEnvHookPath(t *testing.T) {
-	dir := t.TempDir()
-	at := func(name string) string { return filepath.Join(dir, name) }
-	for _, name := range []string{"own", "other"} {
-		check(t, os.MkdirAll(at(name), 0o700))
-		check(t, os.WriteFile(at(name+"/real"), nil, 0o700))
-		check(t, os.Symlink("real", at(name+"/ccc")))
-	}
-	d := dirs{self: at("own/real")}
-	for path, want := range map[string]string{at("own"): at("own/ccc"), at("other"): d.self, "/none": d.self,
-		"": d.self, at("other") + ":" + at("own"): d.self, at("own") + ":" + at("other"): at("own/ccc")} {
-		t.Setenv("PATH", path)
-		expectIs(t, path, d.hookPath(), want)
-	}
-}
-
 // Which repository a directory is in, and which of its working trees; and a project's settings.
 func TestEnvTrees(t *testing.T) {
 	dir, err := filepath.EvalSymlinks(t.TempDir())

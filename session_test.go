@@ -205,6 +205,14 @@ func TestForksHelper(t *testing.T) {
 	}
 }
 
+// A state that can't be read is not changed.
+func TestStateUnreadable(t *testing.T) {
+	s := stateDir(t.TempDir()).session("a")
+	check(t, os.MkdirAll(s.stateFile(), 0o700))
+	err := s.update(func(*sessionState) { t.Error("it is changed") })
+	expectError(t, "a state that can't be read", err, "is a directory")
+}
+
 // The state is read under its lock, and a launch takes back under its own what another may just be writing.
 func TestLocksHeldOpen(t *testing.T) {
 	dir := t.TempDir()

@@ -109,12 +109,6 @@ func write(d dirs, c *configuration, kept []keptFile, in *installation) error {
 	return errors.Join(append(unwritten, err)...)
 }
 
-// installHooks does what a launch does to settings.json.
-func installHooks(d dirs, seconds int) error {
-	d.self = "/bin/ccc"
-	return withUserFiles(d, func(in *installation) error { return write(d, configFor(seconds), nil, in) })
-}
-
 // withHooks returns what a launch makes of a settings.json.
 func withHooks(text []byte, reviewSeconds int) ([]byte, error) {
 	e, err := editSettings(text)
@@ -130,26 +124,6 @@ func (box *sandbox) link(target, name string) {
 	box.t.Helper()
 	path := filepath.Join(box.home, name)
 	check(box.t, errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.Symlink(target, path)))
-}
-
-// A file keeps its mode, and a launch without a change does not write it. Without a record nothing is
-// changed: uninstall could not undo it.
-func TestSettingsInstallFile(t *testing.T) {
-	d := dirs{claude: t.TempDir()}
-	path, temporary := d.settingsFile(), filepath.Join(d.claude, "..ccc-installed.json.ccc-tmp")
-	check(t, os.MkdirAll(filepath.Join(temporary, "x"), 0o700)) // nothing can be put beside the record
-	check(t, os.WriteFile(path, []byte(`{"a":1}`), 0o640))
-	expectError(t, "without a record", installHooks(d, 540), temporary)
-	expectIs(t, "settings.json", readPage(t, path), `{"a":1}`)
-	check(t, os.RemoveAll(temporary))
-	check(t, installHooks(d, 540))
-	long := ago(time.Hour).Truncate(time.Second)
-	check(t, os.Chtimes(path, long, long))
-	check(t, installHooks(d, 540))
-	info, err := os.Stat(path)
-	check(t, err)
-	expectIs(t, "the mode", info.Mode().Perm(), 0o640)
-	expectIs(t, "it stays as it was written", info.ModTime().Equal(long), true)
 }
 
 // A path is quoted if the shell would read it otherwise. An entry of ccc's is known by the name of its

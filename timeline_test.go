@@ -3,7 +3,6 @@ package main
 // What the lines of a timeline make of a session.
 
 import (
-	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -131,18 +130,6 @@ func TestLastReview(t *testing.T) {
 		h := toldHistory(t, s, append([]entry{prompted("a")}, test.lines...)...)
 		expectIs(t, "the refusal: "+test.name, h.last.refusal.ID, test.want)
 	}
-}
-
-// An end of a stop begins the budget anew, and an approval takes back that the check failed.
-func TestSinceApproval(t *testing.T) {
-	code := 1
-	red := did(step{Kind: stepRun, Review: "1", Command: checkPath, ExitCode: &code})
-	paid := func(id string, v verdict) entry { return endOf(id, outcome{Verdict: v, CostUSD: 2}) }
-	lines := []entry{prompted("a"), beginOf("1"), red, paid("1", verdictBlock)}
-	h := historyOf(spaced(lines)...)
-	expectIs(t, "refused", fmt.Sprint(h.last.isRed, h.budgetLeft(5)), "true 3")
-	h = historyOf(spaced(append(lines, paid("2", verdictAllow)))...)
-	expectIs(t, "then approved", fmt.Sprint(h.last.isRed, h.budgetLeft(5)), "false 5")
 }
 
 // How many answers in a row held no verdict: a verdict, a failure and a prompt end the row, a review by hand

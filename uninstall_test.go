@@ -97,30 +97,6 @@ func TestUninstallAfterEdits(t *testing.T) {
 	}
 }
 
-// Uninstall takes out a status line of 2.0's, and none of the user's, though it calls ccc among other things.
-func TestUninstallStatusLine(t *testing.T) {
-	line := func(command string) string {
-		return `{"statusLine":{"type":"command","command":` + command + `,"refreshInterval":5}}`
-	}
-	for text, want := range map[string]string{
-		line(`"ccc statusline"`):                                  "",
-		line(`"'/a b/ccc' statusline"`):                           "",
-		`{"a":1,"statusLine":{"command":"ccc statusline"},"b":2}`: `{"a":1,"b":2}`,
-		line(`"cat | ccc statusline; date"`):                      "kept",
-		`{"statusLine":"ccc status"}`:                             "kept",
-	} {
-		d := dirs{claude: t.TempDir()}
-		check(t, os.WriteFile(d.settingsFile(), []byte(text), 0o600))
-		_, err := removeSettings(d, &installation{})
-		check(t, err)
-		left, _ := os.ReadFile(d.settingsFile()) // none is left of one with nothing else
-		if want == "kept" {
-			want = text
-		}
-		expectIs(t, text, strings.Trim(string(left), "{}\n"), strings.Trim(want, "{}\n"))
-	}
-}
-
 // What uninstall can't do is told, with the exit code, and not called done.
 func TestUninstallUnremovable(t *testing.T) {
 	for damage, want := range map[string][2]string{ // what stderr and stdout have
