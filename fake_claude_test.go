@@ -66,9 +66,6 @@ func (box *sandbox) forget(call string) {
 // blockNotYet is ccc's answer to a stop that such a reviewer has refused.
 const blockNotYet = `{"decision":"block","reason":"not yet"}` + "\n"
 
-// saidNotYet is what stderr has of it.
-const saidNotYet = "[SUPERVISOR] 任务未完成\nnot yet\nAgent 将根据反馈继续工作\n"
-
 // withoutReceipts returns what a client shows without the lines that tell what a verdict rests on, that no
 // copy can be made, and how to have English.
 func withoutReceipts(shown string) string {

@@ -47,7 +47,7 @@ func TestFaultOutputUnwritable(t *testing.T) {
 	}
 	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"max_iterations":1}}`)
 	got := box.stop("")
-	expectEnd(t, "the stop", got, 0, blockNotYet, saidNotYet)
+	expectEnd(t, "the stop", got, 0, blockNotYet, "[SUPERVISOR] 任务未完成\nnot yet\n")
 	expectIn(t, "stderr", got.stderr, "opening the reviewer's output", "writing the timeline")
 	expectIs(t, "lines about the log", strings.Count(got.stderr, "writing the log"), 1)
 	expectIs(t, "the next stop, at the limit", box.stop(inTurn).stdout, "")

@@ -103,23 +103,23 @@ func playStory(box *sandbox, text string) *storyRun {
 		case step == nil:
 			s.fault = fmt.Errorf("%q: there is no such step", line)
 		default:
+			s.expectExit()
 			prints, s.printed = step.prints, map[string][]string{}
 			step.play(s, s.session(parts[0]), parts)
 			s.showPrinted(prints)
 			s.expectWords(isEnglish)
-			rest := lines[i+1:]
-			count := len(rest)
-			if end := slices.IndexFunc(rest, func(next string) bool { return !isStdout(next) }); end >= 0 {
-				count = end
+			var stdout []string
+			for prints == ofCommand && i+1 < len(lines) && isStdout(lines[i+1]) {
+				i++
+				stdout = append(stdout, lines[i])
 			}
-			if prints == ofCommand && count > 0 {
+			if stdout != nil {
 				isWanted = true
-				s.compareStdout(rest[:count])
-				i += count
+				s.compareStdout(stdout)
 			}
-			s.expectExit(rest[count:])
 		}
 	}
+	s.expectExit()
 	if s.fault == nil && !isWanted {
 		s.fault = errors.New("it wants nothing")
 	}
@@ -140,6 +140,9 @@ func (s *storyRun) compare(line string, want []string) {
 	if isThere == isNot || isNot && printed[0] == "none" {
 		s.miss(line, key+": "+strings.Join(printed, "\n"))
 	}
+	if key == "exit" {
+		delete(s.printed, key)
+	}
 }
 
 // compareStdout compares the lines after a command with the whole of what it printed.
@@ -150,16 +153,9 @@ func (s *storyRun) compareStdout(lines []string) {
 	}
 }
 
-// expectExit wants exit code 0 of a command, unless one of the lines up to the next step tells of another.
-func (s *storyRun) expectExit(next []string) {
-	for _, line := range next {
-		if strings.HasPrefix(line, "exit: ") {
-			return
-		}
-		if step, _ := stepOf(line); step != nil {
-			break
-		}
-	}
+// expectExit wants exit code 0 of the last command, unless a wish has told of another and compare has
+// taken it away.
+func (s *storyRun) expectExit() {
 	if code := s.printed["exit"]; code != nil && code[0] != "0" {
 		s.miss("exit: 0", "exit: "+code[0])
 	}
