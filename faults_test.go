@@ -61,12 +61,14 @@ func TestFaultUnrecordedInSession(t *testing.T) {
 		r.Verdict, r.lost = v, errNoCount
 		expectIn(t, string(v), string(encodeJSON(r.decide(true))), say(notRecorded, errNoCount))
 	}
+	request := strings.TrimSuffix(eventsPath, "events.jsonl") + "request.md"
 	for fault, want := range map[string]string{ // by the line that makes it before the stop, or in the review
 		":":                             "",
 		"mkdir " + outputPath:           outputPath + ": is a directory",
 		"mkdir " + eventsPath:           eventsPath + ": is a directory",
 		"ln -s /dev/full " + outputPath: "no space left on device",
 		"rm " + statePath + " && mkdir " + statePath: statePath,
+		"mkdir -p " + request + "/x":                 request + ": is a directory",
 	} {
 		box := newHookBox(t)
 		box.inSession()

@@ -32,10 +32,8 @@ func TestLookObjects(t *testing.T) {
 	for name, kept := range isKept {
 		path := filepath.Join(p.objects(), name)
 		check(t, os.MkdirAll(path+"/lfs", 0o700))
-		if !kept {
-			long := ago(2*reviewLookPatience + time.Second)
-			check(t, os.Chtimes(path, long, long))
-		}
+		at := ago(map[bool]time.Duration{true: 1, false: 2}[kept]*reviewLookPatience + time.Second)
+		check(t, os.Chtimes(path, at, at))
 	}
 	box.lookIn(box.work)
 	for name, kept := range isKept {

@@ -3,8 +3,10 @@ package main
 // What the lines of a timeline make of a session.
 
 import (
+	"errors"
 	"os"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -64,6 +66,20 @@ func TestHistory(t *testing.T) {
 	expectEqual(t, "what was refused", r.did.Refused, []string{"Read(a)", "Read(none)"})
 	expectIs(t, "the present call", r.did.current, "")
 	expectIs(t, "the request", toldHistory(t, s, prompted("a"), prompted("")).newestRequest(), "a")
+}
+
+// A review that ends after its begin was read, and before its lock was looked at, has its end.
+func TestHistoryOfReviewThatEnds(t *testing.T) {
+	s := stateDir(t.TempDir()).session("a")
+	check(t, errors.Join(s.append(beginOf("1")), syscall.Mkfifo(s.runningFile("1"), 0o600)))
+	go func() {
+		lock, _ := os.OpenFile(s.runningFile("1"), os.O_WRONLY, 0) // waits for who looks at it
+		_ = s.append(endOf("1", sentBack))
+		lock.Close()
+	}()
+	h, err := s.readHistory()
+	check(t, err)
+	expectIs(t, "the verdict", h.Reviews[0].Verdict, verdictBlock)
 }
 
 // A timeline grows with the work, not with its square: the last five of fifty rounds, each with a prompt of

@@ -318,6 +318,10 @@ func TestTryRootsFiles(t *testing.T) {
 			expectEnd(t, by+"ccc try", got, 0, "f\n2\nc\ng\n54398\n7:8\nCapEff:\t000000000000041b\n", "")
 		}
 	})
+	// What is mounted in the project is a part of it, what is mounted below HOME is read-only.
+	box.mounted(box.work + "/m")
+	box.mounted(box.home + "/net")
+	box.unchanged(func() { box.want("", "echo 1 >m/f && ! touch ~/net/f 2>&-") })
 }
 
 // Besides the project these are for writing to: HOME, the temporary directories, and what variables name, if
