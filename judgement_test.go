@@ -119,19 +119,26 @@ func (c judgementCase) prepare(t *testing.T, dir string) (change judgedChange) {
 			check(t, errors.Join(os.MkdirAll(filepath.Dir(at), 0o700), os.WriteFile(at, []byte(text), 0o600)))
 		}
 	}
+	commit := func() { // as of an hour ago
+		const script = "git init -q; git add -A; GIT_COMMITTER_DATE='%d +0000' git " +
+			"-c user.name=x -c user.email=x@x.org commit -qm before"
+		cmd := exec.Command("sh", "-ec", fmt.Sprintf(script, ago(time.Hour).Unix()))
+		cmd.Dir = dir
+		check(t, cmd.Run())
+	}
 	if c.Before == nil {
 		put(c.Files)
 		return change
 	}
 	put(c.Before)
-	commitBefore(t, dir)
+	commit()
 	put(c.Dirty)
 	state := stateDir(t.TempDir())
 	p, session := state.place(dir, dir, os.Environ()), state.session("x")
 	check(t, p.beginAtPrompt(session, ""))
 	put(c.Files)
 	if c.Commit {
-		commitBefore(t, dir)
+		commit()
 	}
 	return p.takeChange(context.Background(), session, "", occasionNamed(eventStop))
 }
@@ -209,16 +216,6 @@ func (c judgementCase) judge(t *testing.T, claude string) (v verdict, feedback s
 	cmd.Stderr = os.Stderr
 	result, _ := cmd.Output() // which fails if the result does
 	return parseResult(result).judge()
-}
-
-// commitBefore makes dir a repository, and commits what is there as of an hour ago.
-func commitBefore(t *testing.T, dir string) {
-	t.Helper()
-	const commit = "git init -q && git add -A && git -c user.name=x -c user.email=x@x.org commit -qm before"
-	cmd := exec.Command("sh", "-c", commit)
-	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), fmt.Sprintf("GIT_COMMITTER_DATE=%d +0000", ago(time.Hour).Unix()))
-	check(t, cmd.Run())
 }
 
 func TestJudgements(t *testing.T) {
