@@ -29,9 +29,7 @@ func TestScreenWrap(t *testing.T) {
 		{"一二（三四", 6, "一二|（三四"},       // no row ends in an opening bracket
 		{"one ( two", 5, "one|( two"},
 	} {
-		if got := strings.Join(wrap(test.text, test.width), "|"); got != test.want {
-			t.Errorf("wrap(%q, %d) = %q, want %q", test.text, test.width, got, test.want)
-		}
+		expectIs(t, test.text, strings.Join(wrap(test.text, test.width), "|"), test.want)
 	}
 }
 
@@ -53,14 +51,11 @@ func TestScreenWidth(t *testing.T) {
 		"カナ　": 6, "𠮷": 2, "〈〉": 4, "✨⏳🟢✅⚡⭐🚀🫠🀄🈁☔": 22, "e\u0301": 1, "か\u3099": 2,
 		"\u1112\u1161\u11ab": 2, "ก\u0e34": 1, "a\u20dd": 1, "a\u200d中": 3,
 	} {
-		if got := displayWidth(text); got != want {
-			t.Errorf("%q (%+q) is %d wide, want %d", text, text, got, want)
-		}
+		expectIs(t, fmt.Sprintf("the width of %+q", text), displayWidth(text), want)
 		expectIs(t, "what is shown", printable(text), text)
 	}
-	if !slices.IsSorted(wideRanges) || len(wideRanges)%2 != 0 {
-		t.Error("the table is no list of ranges in order")
-	}
+	areRanges := slices.IsSorted(wideRanges) && len(wideRanges)%2 == 0
+	expectIs(t, "the table is a list of ranges in order", areRanges, true)
 	for _, r := range wideEmoji {
 		_, isInRange := slices.BinarySearch(wideRanges, r)
 		expectIs(t, string(r), runeWidth(r) == 2 && !isInRange, true)
@@ -145,9 +140,7 @@ func TestScreenBlock(t *testing.T) {
 	s.colour, s.terminal = true, true
 	s.writeText("[SUPERVISOR] on a terminal")
 	check(t, s.Flush())
-	text, err := os.ReadFile(path)
-	check(t, err)
-	expectIs(t, "what is written", string(text), "  lead one two three\n       four five\n"+
+	expectIs(t, "what is written", readPage(t, path), "  lead one two three\n       four five\n"+
 		"       - an item of a\n         list\n       12. twelve of the\n           list    x\nas  it is, "+
 		"however long that may be, outside a terminal\n\x1b[1m[SUPERVISOR]\x1b[0m on a\nterminal\n")
 	expectIs(t, "no colour", s.paint("", "x"), "x")

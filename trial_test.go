@@ -20,8 +20,7 @@ func (box *sandbox) calls(kind string) int {
 // supervise starts a supervised session of the fake, of one turn.
 func (box *sandbox) supervise(args ...string) commandResult {
 	box.t.Helper()
-	command := append([]string{"ccc", "--supervisor", "-p", "hi"}, args...)
-	return box.run(60*time.Second, "", command...)
+	return box.run(60*time.Second, "", append([]string{"ccc", "--supervisor", "-p", "hi"}, args...)...)
 }
 
 // mute is a claude that tells a version and runs no hook, but what stands in script.
@@ -68,8 +67,7 @@ func TestTrial(t *testing.T) {
 	expectIs(t, "what is in the directory", len(entries), 0)
 	left := box.answers()
 	expectIs(t, fmt.Sprint("left: ", left), len(left) == 1 && !strings.Contains(left[0], "answer"), true)
-	_, err = os.Stat(filepath.Join(box.home, "inherited"))
-	expectIs(t, "an inherited CCC_TRIAL counts", err == nil, false)
+	expectIs(t, "an inherited CCC_TRIAL counts", isThere(box.home+"/inherited"), false)
 }
 
 // In a trial the hook answers by the file alone, and blocks a prompt, whoever's session it is; a reviewer's
@@ -108,8 +106,7 @@ func TestTrialRemembered(t *testing.T) {
 		t.Helper()
 		l, got := box.plan(append([]string{"--supervisor", "-p", "hi"}, args...)...)
 		expectIs(t, what+": the exit code", got.code, 0)
-		_, err := os.Stat(l.markFile())
-		expectIs(t, what+": it is remembered", err == nil, isRemembered)
+		expectIs(t, what+": it is remembered", isThere(l.markFile()), isRemembered)
 		check(t, os.WriteFile(l.markFile(), nil, 0o600))
 	}
 	start("the first", true)

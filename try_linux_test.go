@@ -168,7 +168,6 @@ func TestTryExit(t *testing.T) {
 			{`ccc try '(sh -c "sleep 0.1; exit 9" &); sleep 0.3; exit 4'`, 4, "", ""}, // an orphan ends first
 			{`ccc try printf '%s|' 'a b' '$HOME' '*' "$(printf '\377\376')"`, 0, "a b|$HOME|*|\xff\xfe|", ""},
 			{`ccc try 'test -c /dev/ptmx && ls /dev/pts'`, 0, "ptmx\n", ""}, // as test runners open terminals
-			{`ccc try -- printf -%s -x`, 0, "--x", ""},
 			{`ccc try -- '-foo 2>&- || echo hi'`, 0, "hi\n", ""},
 			{`ccc try --timeout 20s sh -c 'exit 4' --timeout`, 4, "", ""},
 			{`ccc try no-such-program x`, 127, "", "no-such-program"},

@@ -62,22 +62,13 @@ func TestTryHomeTold(t *testing.T) {
 	told := func() bool {
 		box.stop("")
 		requests, _ := filepath.Glob(filepath.Join(box.home, "../fake/reviewer-*.stdin"))
-		text, err := os.ReadFile(requests[len(requests)-1])
-		check(t, err)
-		expectIn(t, "the request", string(text), tryExample(tryCommand()))
-		return strings.Contains(string(text), say(homeReadOnly))
+		text := readPage(t, requests[len(requests)-1])
+		expectIn(t, "the request", text, tryExample(tryCommand()))
+		return strings.Contains(text, say(homeReadOnly))
 	}
 	expectIs(t, "of a HOME that can be written to", told(), false)
 	box.vars = append(box.vars, "CLAUDE_CONFIG_DIR="+box.home+"/.claude", "CCC_SUPERVISOR=1", "HOME=/none")
 	expectIs(t, "of another", told(), true)
-}
-
-// lastRuns are the commands that ran in the last review of testSession.
-func (box *sandbox) lastRuns() []step {
-	box.t.Helper()
-	h, err := box.stateDir().session(testSession).readHistory()
-	check(box.t, err)
-	return h.Reviews[len(h.Reviews)-1].did.Runs
 }
 
 // Of what a command of a review prints the end is recorded, without secrets, and the reviewer sees all of it
@@ -88,6 +79,12 @@ func TestTryRecorded(t *testing.T) {
 	box.vars = append(box.vars, tryVariable+"="+filepath.Join(box.home, ".claude/ccc", testSession, "r1"),
 		"MY_TOKEN=the-secret-of-1")
 	box.timelineOf(testSession, began(review{ID: "r1"}))
+	lastRun := func() step {
+		h, err := box.stateDir().session(testSession).readHistory()
+		check(t, err)
+		runs := h.Reviews[0].did.Runs
+		return runs[len(runs)-1]
+	}
 	large := 10_000_000
 	if os.Getenv(tryTestVariable) == "all" {
 		large *= 10
@@ -111,8 +108,7 @@ func TestTryRecorded(t *testing.T) {
 		}
 		got := box.run(60*time.Second, "", "sh", "-c", shell)
 		expectIn(t, test.command, got.stdout, test.stdout)
-		ran := box.lastRuns()
-		last := ran[len(ran)-1]
+		last := lastRun()
 		expectIs(t, "its review", last.Review, "r1")
 		expectIs(t, "the command", last.Command, strings.ReplaceAll(test.command, "the-secret-of-1", "***"))
 		if test.pipe != "head -n 1" {
@@ -122,8 +118,8 @@ func TestTryRecorded(t *testing.T) {
 	// Of a run on a terminal no output is recorded, and that is said.
 	cmd := box.command("ccc", "try", "echo seen")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true, Ctty: 1}
-	screen, ran := onTerminal(t, cmd, 80), box.lastRuns()
-	if last := ran[len(ran)-1]; !strings.Contains(screen, "seen") || last.Command != "echo seen" ||
+	screen, last := onTerminal(t, cmd, 80), lastRun()
+	if !strings.Contains(screen, "seen") || last.Command != "echo seen" ||
 		runtime.GOOS == "linux" && last.Output != say(shownOnTerminal) {
 		t.Errorf("%q, recorded %+v", screen, last)
 	}
