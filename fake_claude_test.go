@@ -66,14 +66,6 @@ func (box *sandbox) forget(call string) {
 // blockNotYet is ccc's answer to a stop that such a reviewer has refused.
 const blockNotYet = `{"decision":"block","reason":"not yet"}` + "\n"
 
-// withoutReceipts returns what a client shows without the lines that tell what a verdict rests on, that no
-// copy can be made, and how to have English.
-func withoutReceipts(shown string) string {
-	shown = strings.Replace(shown, introducedNoCopy.zh, "", 1)
-	aside := regexp.MustCompile(`(?m)^Stop says: \[SUPERVISOR\] 审查 \d+/\d+：.*\n|^For English: .*\n`)
-	return aside.ReplaceAllString(shown, "")
-}
-
 // decided returns an answer of ccc's without the receipt that stands beside a decision in a session.
 func decided(stdout string) string {
 	return regexp.MustCompile(`,"systemMessage":"(\\.|[^"\\])*"}`).ReplaceAllString(stdout, "}")
