@@ -69,9 +69,8 @@ func shownCommands(t *testing.T, try string) (commands []string) {
 		}
 	}
 	slices.Sort(commands)
-	if commands = slices.Compact(commands); len(commands) != 10 {
-		t.Errorf("request and prompt show %q", commands)
-	}
+	commands = slices.Compact(commands)
+	expectIs(t, fmt.Sprintf("the number of %q, which request and prompt show", commands), len(commands), 10)
 	return commands
 }
 

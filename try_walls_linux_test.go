@@ -206,9 +206,6 @@ func TestTryPrivileges(t *testing.T) {
 		// By a child: what this process writes a fork may hold open.
 		check(t, exec.Command("cp", id, box.work+"/root-id").Run())
 		check(t, os.Chmod(box.work+"/root-id", 0o755|os.ModeSetuid))
-		if got := box.shell("./root-id -u"); got.stdout != "0\n" {
-			t.Logf("set-user-ID does not work here at all: %+v", got)
-		}
 		box.want(fmt.Sprintln(box.uid), "./root-id -u")
 	})
 }
@@ -242,9 +239,7 @@ func TestTrySockets(t *testing.T) {
 		}
 		open("", append(places, box.base, "/var/lib", "/")...)
 		for _, address := range addresses {
-			if err := connectTo(address); err != nil {
-				t.Errorf("%s can't be reached outside: %v", address, err)
-			}
+			expectIs(t, address+" can be reached outside", connectTo(address) == nil, true)
 		}
 		box.connects(addresses...)
 		const late = "echo ready; read go; env " + testMainVariable + "=connect ccc $go"
