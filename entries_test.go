@@ -156,23 +156,6 @@ func written(lines ...entry) []entry {
 	return lines
 }
 
-// historyOf is the history of a session with these lines.
-func historyOf(lines ...entry) *history {
-	h := &history{}
-	for _, e := range written(lines...) {
-		h.add(e)
-	}
-	for i := range h.Reviews { // as where no lock tells
-		if r := &h.Reviews[i]; r.Ended.IsZero() && r.Deadline.After(time.Now()) {
-			r.Verdict = verdictReviewing
-		} else if r.Ended.IsZero() {
-			r.Verdict, r.Error = verdictCancelled, errUserEnded.Error()
-		}
-	}
-	h.sum()
-	return h
-}
-
 // timelineOf writes the timeline of a session: of entries and, as strings, lines.
 func (box *sandbox) timelineOf(session string, lines ...any) {
 	entries, text := make([]entry, len(lines)), ""

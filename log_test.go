@@ -45,13 +45,6 @@ func await(t *testing.T, output func() string, texts ...string) {
 	}
 }
 
-// hookAsync runs the hook for an event, beside the test.
-func hookAsync(box *sandbox, event string) (done chan commandResult) {
-	done = make(chan commandResult, 1)
-	go func() { done <- box.hook(event) }()
-	return done
-}
-
 // expectMatch wants a match of a pattern, in which a dot stands for line breaks, too.
 func expectMatch(t *testing.T, what, text, pattern string) {
 	t.Helper()
@@ -92,7 +85,8 @@ func TestLogFollow(t *testing.T) {
 	await(t, output, "用户\n    mend it\n")
 	box.stop("")
 	await(t, output, "反馈：first\n")
-	done := hookAsync(box, box.event("Stop", ""))
+	done := make(chan commandResult)
+	go func() { done <- box.stop("") }()
 	const begun = " 审查 2/10：开始\n    · git diff\n    I look at the tests.\n"
 	await(t, output, begun)
 	late, endLate := follow(t, box, "-f", testSession)

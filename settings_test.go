@@ -103,12 +103,6 @@ func configFor(reviewSeconds int) *configuration {
 	return &configuration{Supervisor: supervisorConfig{TimeoutSeconds: reviewSeconds}}
 }
 
-// write writes what a launch adds, and returns why some of it could not be.
-func write(d dirs, c *configuration, kept []keptFile, in *installation) error {
-	_, unwritten, err := writeFiles(d, c, kept, in)
-	return errors.Join(append(unwritten, err)...)
-}
-
 // withHooks returns what a launch makes of a settings.json.
 func withHooks(text []byte, reviewSeconds int) ([]byte, error) {
 	e, err := editSettings(text)
@@ -174,7 +168,8 @@ func TestInstalledRecord(t *testing.T) {
 	d := dirs{claude: filepath.Join(t.TempDir(), "claude"), self: "/bin/ccc"}
 	in := &installation{Files: map[string]string{}, Added: []string{"x", disableKey}}
 	check(t, os.Mkdir(d.claude, 0o700))
-	check(t, write(d, configFor(540), nil, in)) // a key of ccc's is recorded once, beside the others
+	_, _, err := writeFiles(d, configFor(540), nil, in) // a key of ccc's is recorded once, beside the others
+	check(t, err)
 	again, err := readInstallation(d)
 	check(t, err)
 	expectEqual(t, "recorded", again.Added, []string{managedOnlyKey, disableKey, "x"})

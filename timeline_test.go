@@ -11,20 +11,15 @@ import (
 	"time"
 )
 
-// spaced returns the lines a second apart.
-func spaced(lines []entry) (all []entry) {
-	begin := ago(time.Hour)
-	for i, e := range lines {
-		all = append(all, e.at(begin.Add(time.Duration(i)*time.Second)))
-	}
-	return all
-}
-
 // toldHistory returns the history of a session with these lines, a second apart.
 func toldHistory(t *testing.T, s sessionFiles, lines ...entry) *history {
 	t.Helper()
 	os.Remove(s.timelineFile())
-	for _, e := range written(spaced(lines)...) {
+	begin := ago(time.Hour)
+	for i, e := range lines {
+		lines[i] = e.at(begin.Add(time.Duration(i) * time.Second))
+	}
+	for _, e := range written(lines...) {
 		runsOn(t, s, e)
 		check(t, s.append(e))
 	}
@@ -36,11 +31,7 @@ func toldHistory(t *testing.T, s sessionFiles, lines ...entry) *history {
 // What the tests of the history begin and end reviews with.
 var sentBack = outcome{Verdict: verdictBlock, Feedback: "do more"}
 
-func beginOf(id string) entry { return began(review{ID: id}) }
-
-func endOf(id string, o outcome) entry {
-	return ended(review{ID: id, outcome: o})
-}
+func endOf(id string, o outcome) entry { return ended(review{ID: id, outcome: o}) }
 
 // The begin of a review tells its end what the agent had said and asked, and what the user; calls that were
 // refused are none.
@@ -71,7 +62,7 @@ func TestHistory(t *testing.T) {
 // A review that ends after its begin was read, and before its lock was looked at, has its end.
 func TestHistoryOfReviewThatEnds(t *testing.T) {
 	s := stateDir(t.TempDir()).session("a")
-	check(t, errors.Join(s.append(beginOf("1")), syscall.Mkfifo(s.runningFile("1"), 0o600)))
+	check(t, errors.Join(s.append(began(review{ID: "1"})), syscall.Mkfifo(s.runningFile("1"), 0o600)))
 	go func() {
 		lock, _ := os.OpenFile(s.runningFile("1"), os.O_WRONLY, 0) // waits for who looks at it
 		_ = s.append(endOf("1", sentBack))
@@ -116,7 +107,7 @@ func TestLastReview(t *testing.T) {
 	s := stateDir(t.TempDir()).session("a")
 	block, allow, failed := sentBack, outcome{Verdict: verdictAllow}, outcome{Verdict: verdictFailed}
 	words := outcome{Verdict: verdictBlock, NoVerdict: true}
-	begin1, begin2, off := beginOf("1"), beginOf("2"), switchedTo(modeOff)
+	begin1, begin2, off := began(review{ID: "1"}), began(review{ID: "2"}), switchedTo(modeOff)
 	question := ended(review{ID: "q", Event: eventPreToolUse, outcome: block})
 	observed := ended(review{ID: "o", Observed: true, outcome: block})
 	byHand := func(o outcome) entry { return ended(review{ID: "h", Event: eventReview, outcome: o}) }
@@ -151,6 +142,7 @@ func TestLastReview(t *testing.T) {
 // How many answers in a row held no verdict: a verdict, a failure and a prompt end the row, a review by hand
 // does not.
 func TestStateUnread(t *testing.T) {
+	s := stateDir(t.TempDir()).session("a")
 	words := endOf("w", outcome{Verdict: verdictBlock, NoVerdict: true})
 	again := endOf("w2", outcome{Verdict: verdictBlock, NoVerdict: true})
 	verdict := func(v verdict) entry { return endOf("v", outcome{Verdict: v}) }
@@ -162,7 +154,7 @@ func TestStateUnread(t *testing.T) {
 		2: {{words, again}, {words, byHand, again}, {verdict(verdictBlock), words, again}},
 	} {
 		for i, lines := range rows {
-			expectIs(t, i, historyOf(spaced(lines)...).last.withoutVerdict, want)
+			expectIs(t, i, toldHistory(t, s, lines...).last.withoutVerdict, want)
 		}
 	}
 }
