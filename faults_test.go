@@ -68,12 +68,14 @@ func TestFaultUnrecordedInSession(t *testing.T) {
 		"mkdir " + eventsPath:           eventsPath + ": is a directory",
 		"ln -s /dev/full " + outputPath: "no space left on device",
 		"rm " + statePath + " && mkdir " + statePath: statePath,
+		"mkdir " + statePath:                         statePath,
 		"mkdir -p " + request + "/x":                 request + ": is a directory",
 	} {
 		box := newHookBox(t)
 		box.inSession()
 		box.run(10*time.Second, "", "sh", "-c", "cd; mkdir -p .claude/ccc; "+fault)
-		box.reviews(fakeReview{runs("(cd; " + fault + ") 2>&-"), decides(true, "")})
+		isEnd := fault != "mkdir "+statePath // only an end of the request is a second count
+		box.reviews(fakeReview{runs("(cd; " + fault + ") 2>&-"), decides(isEnd, "")})
 		got := box.stop("").stdout
 		expectIs(t, fault+": it is said", strings.Contains(got, "没能完整记录下来："), want != "")
 		expectIn(t, fault, got, want)
