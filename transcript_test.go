@@ -62,19 +62,6 @@ func outputLine(id, parent, call, output string) string {
 	return entryLine(id, parent, "user", `"message":{"role":"user","content":[`+result+`]}`)
 }
 
-// queuedLine is what Claude Code writes of words typed while the agent works.
-func queuedLine(id, parent, words, more string) string {
-	prompt := humanOrigin + `"prompt":` + string(encodeJSON(words)) + more
-	return entryLine(id, parent, "attachment", `"attachment":{"type":"queued_command",`+prompt+`}`)
-}
-
-// boundaryLine is what Claude Code writes of a compaction.
-func boundaryLine(id, parent, more string) string {
-	const form = `{"parentUuid":null,"logicalParentUuid":%q,"type":"system","subtype":"compact_boundary",` +
-		`"uuid":%q%s}`
-	return fmt.Sprintf(form, parent, id, more)
-}
-
 // transcriptOf writes a transcript from lines as testdata/requests.txt has them; "; " separates them, too.
 func transcriptOf(lines string) string {
 	var text []string
@@ -101,7 +88,8 @@ func transcriptOf(lines string) string {
 		case "other":
 			line = strings.Replace(userLine(id, parent, words, more), humanOrigin, "", 1)
 		case "queued":
-			line = queuedLine(id, parent, words, more)
+			line = humanOrigin + `"prompt":` + string(encodeJSON(words)) + more
+			line = entryLine(id, parent, "attachment", `"attachment":{"type":"queued_command",`+line+`}`)
 		case "esc-sent":
 			line = userLine(id, parent, words, `,"promptSource":"queued"`)
 		case "esc":
@@ -116,7 +104,8 @@ func transcriptOf(lines string) string {
 		case "result":
 			line = strings.Replace(outputLine(id, parent, "t", words), `,"uuid"`, more+`,"uuid"`, 1)
 		case "compaction":
-			line = boundaryLine(id, parent, more)
+			line = fmt.Sprintf(`{"parentUuid":null,"logicalParentUuid":%q,"type":"system",`+
+				`"subtype":"compact_boundary","uuid":%q%s}`, parent, id, more)
 		default:
 			panic("no kind of line: " + line)
 		}
