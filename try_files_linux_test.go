@@ -268,8 +268,6 @@ func TestTryScratch(t *testing.T) {
 			{fmt.Sprintf(prepared, ": >$path; chmod 700 $path; chown $2:$2 $path"), "memory\n"},
 			{fmt.Sprintf(prepared, "mkdir -p $path/dir; chmod 700 $path; chown 54322 $path"), "memory\n"},
 			{fmt.Sprintf(prepared, fmt.Sprintf(left, "0")) + "; umask 0777", "disk\n"},
-			{fmt.Sprintf(prepared, fmt.Sprintf(left, "600")) + "; umask 0177", "disk\n"},
-			{fmt.Sprintf(prepared, fmt.Sprintf(left, "500")) + "; umask 0277", "disk\n"},
 			{fmt.Sprintf(prepared, fmt.Sprintf(left, "770")), "disk\n"},
 		} {
 			box.unchanged(func() {

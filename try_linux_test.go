@@ -163,7 +163,6 @@ func TestTryExit(t *testing.T) {
 			code           int
 			stdout, stderr string
 		}{
-			{`ccc try 'exit 3'`, 3, "", ""},
 			{`ccc try 'kill -TERM $$'`, 143, "", ""},
 			{`ccc try '(sh -c "sleep 0.1; exit 9" &); sleep 0.3; exit 4'`, 4, "", ""}, // an orphan ends first
 			{`ccc try printf '%s|' 'a b' '$HOME' '*' "$(printf '\377\376')"`, 0, "a b|$HOME|*|\xff\xfe|", ""},
