@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -226,9 +227,12 @@ func TestLocksHeldOpen(t *testing.T) {
 	release, err := lockFile(d.lockFile())
 	check(t, err)
 	done := make(chan error, 2)
+	claimed := make(chan int)
+	go func() { client, _ := d.state.claim("1.a.1", os.Getpid(), os.Getpid()); claimed <- client }()
 	go func() { done <- s.update(func(state *sessionState) { state.Count++ }) }()
 	go func() { l.takeBack(); done <- nil }()
-	time.Sleep(100 * time.Millisecond) // both wait
+	time.Sleep(100 * time.Millisecond) // all wait
+	check(t, os.WriteFile(d.state.file("launch-1.a.1"), fmt.Append(nil, os.Getppid()), 0o600))
 	state, _ := s.readState()
 	state.Count = 5
 	check(t, replaceFile(s.stateFile(), encodeJSON(state)))
@@ -239,4 +243,11 @@ func TestLocksHeldOpen(t *testing.T) {
 	state, _ = s.readState()
 	kept, _ := os.ReadFile(dir + "/f")
 	expectIs(t, "the count, and the file", fmt.Sprint(state.Count, " ", string(kept)), "6 mine\nanother's\n")
+	expectIs(t, "the client of the launch", <-claimed, os.Getppid())
+	// Whoever looks whether a review is held does not hold it.
+	look, err := os.Create(s.runningFile("r"))
+	check(t, err)
+	_, err = look.WriteString(deviceOf(look))
+	check(t, errors.Join(err, syscall.Flock(int(look.Fd()), syscall.LOCK_SH)))
+	expectIs(t, "beside a reader it is held", s.isHeld("r", now().Add(time.Hour)), false)
 }
