@@ -46,7 +46,7 @@ func (api *scriptedAPI) serve(w http.ResponseWriter, r *http.Request) {
 }
 
 func (api *scriptedAPI) message(w http.ResponseWriter, r *http.Request, body []byte) {
-	request, stream, err := parseRequest(body, api.marker)
+	request, stream, err := parseRequest(body)
 	if err != nil {
 		sendError(w, http.StatusBadRequest, "invalid_request_error", "scripted API: "+err.Error())
 		return
@@ -54,8 +54,7 @@ func (api *scriptedAPI) message(w http.ResponseWriter, r *http.Request, body []b
 	request.Header = r.Header.Clone()
 	api.mu.Lock()
 	api.asked = append(api.asked, request)
-	api.replied++
-	n := api.replied
+	n := len(api.asked)
 	api.mu.Unlock()
 
 	reply := api.aside
@@ -110,9 +109,7 @@ func (api *scriptedAPI) message(w http.ResponseWriter, r *http.Request, body []b
 		advice := fields{"type": "advisor_result", "text": reply.advice}
 		sendBlock(fields{"type": "advisor_tool_result", "tool_use_id": id, "content": advice}, nil)
 	}
-	if !reply.isEmpty {
-		sendBlock(begun, delta)
-	}
+	sendBlock(begun, delta)
 	end := fields{"stop_reason": reason, "stop_sequence": nil}
 	send(fields{"type": "message_delta", "delta": end, "usage": fields{"output_tokens": 5 + reply.out}})
 	send(fields{"type": "message_stop"})

@@ -35,16 +35,10 @@ func TestRealClientNested(t *testing.T) {
 	for variant, on := range map[string]func(*testing.T, string, script, realTest){
 		"plain": forRow, "within": forNewest} {
 		on(t, variant, script{}, func(t *testing.T, box *sandbox, _ *scriptedAPI) {
-			api := box.answering(byIteration(func(r apiRequest) apiReply {
-				switch last := r.last("user"); {
-				case strings.Contains(last, "NESTED words"):
-					return replyText("answer of the nested one")
-				case strings.Contains(last, "the outer request"):
-					input := map[string]any{"command": command, "description": "ask", "timeout": 400_000}
-					return replyTool("Bash", string(encodeJSON(input)))
-				}
-				return replyText("done")
-			}, replyVerdict(false, "not yet"), replyVerdict(true, "")))
+			asks := fmt.Sprintf(`{"command":%s,"description":"ask","timeout":400000}`, encodeJSON(command))
+			api := box.by(toAgent("NESTED words", replyText("answer of the nested one")),
+				toAgent("the outer request", replyTool("Bash", asks)),
+				toReviewer("第 1 轮，最多", replyVerdict(false, "not yet")))
 			box.write("../work/SUPERVISOR.md", 0o600, "STRICT")
 			box.repository()
 			box.write("../work/.git/hooks/pre-commit", 0o700, "#!/bin/sh\nclaude -p 'NESTED words'\n")
@@ -64,7 +58,7 @@ func TestRealClientNested(t *testing.T) {
 			for _, review := range api.requests("review") {
 				// A nested --resume of this very session writes into its transcript as the user's -p would.
 				isNested := func(words string) bool { return words == "NESTED words" }
-				requests := slices.DeleteFunc(requestsOf(t, review.request()), isNested)
+				requests := slices.DeleteFunc(listedRequests(t, review.request()), isNested)
 				expectEqual(t, "the requests", requests, []string{"the outer request"})
 				expectIn(t, "what the reviewer was told", review.System, "STRICT")
 			}
@@ -275,11 +269,17 @@ func TestRealClientMoved(t *testing.T) {
 const usersHook = `{"hooks":[{"type":"command","command":"echo start >>\"$HOME/starts\""}]}`
 
 // "Supervisor mode enabled" is never said where hooks do not run: each way that is known to bring that is
-// refused, with its cause or with what claude said, and no model is asked.
+// refused, with its cause or with what claude said, and no model is asked. The administrator's file stands
+// where the client looks for it, in a copy of /etc that the command alone has.
 func TestRealClientTrialRefused(t *testing.T) {
 	const effect = "claude was tried and ran no hooks, so nothing would be reviewed"
 	const said, mutes = effect + "; it said: ", effect + ". This mutes them:\n     "
 	const simple = `{"env":{"CLAUDE_CODE_SIMPLE":"1"}}`
+	const managed, mounted = "/etc/claude-code/managed-settings.json", `mount --bind "$0" /etc && exec "$@"`
+	flags := "-m"
+	if os.Getuid() != 0 {
+		flags = "-Urm"
+	}
 	// The PATH is for hooks. Another tool's entry that the client does not take drops itself alone.
 	const harmless = `{"allowManagedHooksOnly":true,"env":{"PATH":"/usr/bin:/bin"},
 		"hooks":{"PostToolUse":[{"matcher":null,"hooks":[{"type":"command","command":"true"}]}]}}`
@@ -289,9 +289,11 @@ func TestRealClientTrialRefused(t *testing.T) {
 			dropped = said + "These settings did not load, "
 		}
 		users := mutes + box.home + "/.claude/settings.json: "
+		box.run(3*time.Minute, "", "cp", "-a", "/etc", box.home) // what this user may read
+		box.vars = append(box.vars, testManagedVariable+"="+managed)
 		for _, test := range []struct {
-			args, variable, settings string
-			stderr                   string // "" for a session that is reviewed
+			args, variable, settings, managed string
+			stderr                            string // "" for a session that is reviewed
 		}{
 			{variable: reviewerVariable + "=1", settings: harmless},
 			{settings: `{"cleanupPeriodDays":0}`, stderr: dropped}, // it would keep no transcripts
@@ -299,6 +301,8 @@ func TestRealClientTrialRefused(t *testing.T) {
 			{args: "--bare", stderr: mutes + "--bare\n"},
 			{args: "--restricted", stderr: mutes + "--restricted\n"},
 			{variable: "CLAUDE_CODE_SIMPLE=1", stderr: mutes + "CLAUDE_CODE_SIMPLE\n"},
+			{managed: `{"allowManagedHooksOnly":true}`, stderr: mutes + managed + ": allowManagedHooksOnly\n"},
+			{managed: `{"disableAllHooks":true}`, stderr: mutes + managed + ": disableAllHooks\n"},
 			{settings: simple, stderr: users + "env.CLAUDE_CODE_SIMPLE\n"},
 			{args: "--settings no.json",
 				stderr: said + "Error: Settings file not found: " + box.work + "/no.json"},
@@ -307,8 +311,9 @@ func TestRealClientTrialRefused(t *testing.T) {
 			box.setSettings(cmp.Or(test.settings, `{"env":{}}`))
 			vars, before := box.vars, box.settings()
 			box.vars = append(box.vars[:len(vars):len(vars)], test.variable)
-			args := append([]string{"ccc", "--supervisor", "-p", "hi"}, strings.Fields(test.args)...)
-			got := box.run(3*time.Minute, "", args...)
+			box.write(managed[1:], 0o644, cmp.Or(test.managed, "{}"))
+			args := []string{"unshare", flags, "sh", "-c", mounted, box.home + "/etc", "ccc", "--supervisor"}
+			got := box.run(3*time.Minute, "", append(append(args, "-p", "hi"), strings.Fields(test.args)...)...)
 			box.vars = vars
 			if test.stderr == "" {
 				expectEnd(t, name, got, 0, "done\n", "enabled")
@@ -321,33 +326,6 @@ func TestRealClientTrialRefused(t *testing.T) {
 		for _, kind := range []string{"agent", "review"} {
 			expectIs(t, "the requests of "+kind, len(api.requests(kind)), 1)
 		}
-	})
-}
-
-// Hooks that only the administrator's file turns off are refused with that file. It stands where the client
-// looks for it, in a copy of /etc that the command alone has.
-func TestRealClientTrialManaged(t *testing.T) {
-	const managed, mounted = "claude-code/managed-settings.json", `mount --bind "$0" /etc && exec "$@"`
-	flags := "-m"
-	if os.Getuid() != 0 {
-		flags = "-Urm"
-	}
-	forClients(t, script{}, func(t *testing.T, box *sandbox, api *scriptedAPI) {
-		box.run(3*time.Minute, "", "cp", "-a", "/etc", box.home) // what this user may read
-		box.vars = append(box.vars, testManagedVariable+"=/etc/"+managed)
-		box.run(3*time.Minute, "", "claude", "-p", "hi") // moves a setting of .claude.json into settings.json
-		check(t, os.RemoveAll(box.home+"/etc/"+managed))
-		for i, text := range []string{"", `{"allowManagedHooksOnly":true}`, `{"disableAllHooks":true}`} {
-			if text != "" {
-				box.write("etc/"+managed, 0o644, text)
-			}
-			got := box.run(3*time.Minute, "", "unshare", flags, "sh", "-c", mounted, box.home+"/etc",
-				"ccc", "--supervisor", "-p", "hi")
-			expectIs(t, text+": reviewed", got.stdout == "done\n", i == 0)
-			isRefused := strings.Contains(got.stderr, "claude was tried and ran no hooks")
-			expectIs(t, text+": refused", isRefused, i > 0)
-		}
-		expectIs(t, "the reviews", len(api.requests("review")), 1)
 	})
 }
 
@@ -394,81 +372,40 @@ func TestRealClientTrialUntrusted(t *testing.T) {
 	})
 }
 
-// ownKey is what must not leave for a provider.
-const ownKey = "KEY-OF-THE-USER"
-
-// sent tells whether the user's key is in a header of one of the requests.
-func sent(requests []apiRequest) bool {
-	hasKey := func(r apiRequest) bool { return strings.Contains(fmt.Sprint(r.Header), ownKey) }
-	return slices.ContainsFunc(requests, hasKey)
-}
-
-// No login of the user's goes to a provider that has a token, in its variable or in a header beside a key.
-func TestRealClientLoginKept(t *testing.T) {
-	const header = `"ANTHROPIC_API_KEY":"` + sandboxKey + `",` +
-		`"ANTHROPIC_CUSTOM_HEADERS":"Authorization: Bearer t"`
-	for name, env := range map[string]string{"token": `"ANTHROPIC_AUTH_TOKEN":"t"`, "header": header} {
-		forRow(t, name, script{}, func(t *testing.T, box *sandbox, api *scriptedAPI) {
-			box.login()
-			box.refusesKey() // or the client asks whether to use the key
-			const form = `{"providers":{"a":{"env":{"ANTHROPIC_BASE_URL":%q,%s}}}}`
-			box.write(".claude/ccc.json", 0o600, fmt.Sprintf(form, api.URL, env))
-			box.open("ccc", "a").prompt("hello")
-			api.await(t, "agent", 1)
-			expectIs(t, "the login is sent", sent(api.requests("")), false)
-		})
-	}
-}
-
-// login makes the user one who is logged in with a subscription, by ownKey.
-func (box *sandbox) login() {
-	box.write(".claude/.credentials.json", 0o600, `{"claudeAiOauth":{"accessToken":"`+ownKey+`",
-		"refreshToken":"x","expiresAt":4102444800000,"scopes":["user:inference","user:profile"],
-		"subscriptionType":"max"}}`)
-}
-
-// refusesKey has the user keep the key of the variable from interactive sessions.
-func (box *sandbox) refusesKey() {
-	box.edit(".claude.json", `"approved"`, `"rejected"`)
-	box.edit(".claude.json", `"rejected":[]`, `"approved":[]`)
-}
-
-// Reviews are paid as their session is: a key that the user keeps from interactive sessions does not pay
-// for their reviews.
-func TestRealClientRefusedKey(t *testing.T) {
-	forClients(t, script{}, func(t *testing.T, box *sandbox, api *scriptedAPI) {
-		box.login()
-		box.refusesKey()
+// Reviews are paid as their session is: a key that the user keeps from interactive sessions does not pay for
+// their reviews. The line that a login is billed by stays, so reviews have a prompt of their own. No login goes
+// to a provider that has a token, in its variable or in a header beside a key.
+func TestRealClientLogin(t *testing.T) {
+	const ownKey = "KEY-OF-THE-USER"
+	isSent := func(r apiRequest) bool { return strings.Contains(fmt.Sprint(r.Header), ownKey) }
+	answers := script{agent: []apiReply{replyText("the answer").after(cacheLeast)}}
+	forClients(t, answers, func(t *testing.T, box *sandbox, api *scriptedAPI) {
+		box.write(".claude/.credentials.json", 0o600, `{"claudeAiOauth":{"accessToken":"`+ownKey+`",
+			"refreshToken":"x","expiresAt":4102444800000,"scopes":["user:inference","user:profile"],
+			"subscriptionType":"max"}}`)
+		box.edit(".claude.json", `"approved"`, `"rejected"`)
+		box.edit(".claude.json", `"rejected":[]`, `"approved":[]`)
 		box.start().prompt("hello")
-		api.await(t, "review", 1)
-		for _, r := range slices.Concat(api.requests("agent"), api.requests("review")) {
-			expectIs(t, r.Kind+" with the login", sent([]apiRequest{r}), true)
+		box.awaitVerdicts(1)
+		agent := api.requests("agent")
+		for _, r := range append(agent, api.requests("review")...) {
+			expectIs(t, r.Kind+" with the login", isSent(r), true)
 			expectIs(t, r.Kind+"'s key", r.header("X-Api-Key"), "")
 		}
+		expectIn(t, "the agent's system prompt", agent[0].System, billingLine)
+		last := lastReview(t, box.onlyTimeline())
+		expectIs(t, "the verdict and the way", string(last.Verdict)+" "+last.Way, "allow own")
+		other := newScriptedAPI(t, script{})
+		const form = `{"providers":{"a":{"env":{"ANTHROPIC_BASE_URL":%q,"ANTHROPIC_AUTH_TOKEN":"t"}},
+			"b":{"env":{"ANTHROPIC_BASE_URL":%[1]q,"ANTHROPIC_API_KEY":%q,
+				"ANTHROPIC_CUSTOM_HEADERS":"Authorization: Bearer t"}}}}`
+		box.write(".claude/ccc.json", 0o600, fmt.Sprintf(form, other.URL, sandboxKey))
+		for i, name := range []string{"a", "b"} {
+			box.open("ccc", name).prompt("hello")
+			other.await(t, "agent", i+1)
+		}
+		expectIs(t, "the login is sent", slices.ContainsFunc(other.requests(""), isSent), false)
 	})
-}
-
-// The line that a subscription is billed by stays for a login, and is the user's to keep; where it stands
-// reviews have a prompt of their own. TestRealClientCache has the other way.
-func TestRealClientAttribution(t *testing.T) {
-	answers := script{marker: say(verdictForm), agent: []apiReply{replyText("the answer").after(cacheLeast)},
-		reviewer: []apiReply{replyText(`{"allow_stop": true, "feedback": ""}`)}}
-	for name, variable := range map[string]string{"login": "ANTHROPIC_API_KEY=",
-		"kept": "CLAUDE_CODE_ATTRIBUTION_HEADER=1"} {
-		forRow(t, name, answers, func(t *testing.T, box *sandbox, api *scriptedAPI) {
-			box.vars = append(box.vars, variable)
-			if name == "login" {
-				box.login()
-			}
-			box.prints("the answer", "x")
-			agent := api.requests("agent")
-			expectIs(t, "the review repeats it", share(t, agent[0], api.requests("review")[0]) > 0.95, false)
-			expectIs(t, "the login is sent", sent(agent), name == "login")
-			expectIn(t, "the agent's system prompt", agent[0].System, billingLine)
-			last := lastReview(t, box.onlyTimeline())
-			expectIs(t, "the verdict and the way", string(last.Verdict)+" "+last.Way, "allow own")
-		})
-	}
 }
 
 // billingLine is how the line begins that a subscription is billed by.
@@ -496,7 +433,7 @@ func TestRealClientBashRule(t *testing.T) {
 // the model's and does not assume another (2.1.332).
 func TestRealClientExampleProvider(t *testing.T) {
 	forClients(t, script{}, func(t *testing.T, box *sandbox, api *scriptedAPI) {
-		kimi := newAnsweringAPI(t, "", func(r apiRequest) apiReply {
+		kimi := newAnsweringAPI(t, func(r apiRequest) apiReply {
 			if r.Kind == "agent" && strings.HasSuffix(r.last("user"), "delegate") {
 				tool := r.delegates("").tool
 				return replyTool(tool,

@@ -40,52 +40,37 @@ func TestRealClientLimit(t *testing.T) {
 	})
 }
 
-// The reviewer decides a question for the user, or leaves it to the user, as it also does where it gives no
-// verdict.
+// The reviewer decides a question for the user, or leaves it to the user.
 func TestRealClientQuestion(t *testing.T) {
 	const answered = "审查者（不是你）回答了Agent的提问：Whichdatabase?-SQLite-Postgres" +
 		"它的回答：decideyourself:SQLiteisenough提问审查1/10：退回"
-	plays := []struct {
-		prompt string
-		review apiReply
-		shown  string
-	}{
-		{"to be refused", replyVerdict(false, "decide yourself: SQLite is enough"), answered},
-		{"to be allowed", replyVerdict(true, "back it up"), "审查者给你的留言：back it up"},
-		{"to be unclear", replyText("I can not tell."), "这个提问的审查未完成，直接交给了你"},
-	}
 	forClients(t, script{}, func(t *testing.T, box *sandbox, _ *scriptedAPI) {
 		shown := make(chan bool)
-		var present atomic.Int32
 		api := box.answering(func(r apiRequest) apiReply {
 			switch last := r.last("user"); {
 			case r.Kind != "review" && strings.HasPrefix(last[strings.LastIndex(last, "\n")+1:], "to be "):
 				return replyTool(askUserQuestion, question)
-			case r.Kind == "review" && strings.Contains(r.request(), "问题还没有显示给用户"):
-				<-shown
-				return plays[present.Load()].review
+			case !strings.Contains(r.request(), "问题还没有显示给用户"):
+				return usualReply(r)
+			case strings.Contains(r.request(), "to be allowed"):
+				return replyVerdict(true, "back it up")
 			}
-			return usualReply(r)
+			<-shown
+			return replyVerdict(false, "decide yourself: SQLite is enough")
 		})
 		tty := box.start()
-		for i, play := range plays {
-			present.Store(int32(i))
-			tty.prompt(play.prompt)
-			if i == 0 {
-				tty.waitFor(reviewingQuestion.zh)
-				close(shown)
-			} else {
-				tty.choose("one file")
-			}
-			box.awaitVerdicts(2 * (i + 1)) // of the question, and of the stop
-			tty.waitFor(play.shown)
-			if i == 0 {
-				expectNotIn(t, "the screen", tty.screen(), "one file")
-				expectIn(t, "the screen", tty.screen(), "不同意：按 Esc，再输入你的回答")
-			}
-		}
-		box.expectVerdicts(verdictBlock, verdictAllow, verdictAllow, verdictAllow,
-			verdictFailed, verdictAllow)
+		tty.prompt("to be refused")
+		tty.waitFor(reviewingQuestion.zh)
+		close(shown)
+		box.awaitVerdicts(2) // of the question, and of the stop
+		tty.waitFor(answered)
+		expectNotIn(t, "the screen", tty.screen(), "one file")
+		expectIn(t, "the screen", tty.screen(), "不同意：按 Esc，再输入你的回答")
+		tty.prompt("to be allowed")
+		tty.choose("one file")
+		box.awaitVerdicts(4)
+		tty.waitFor("审查者给你的留言：back it up")
+		box.expectVerdicts(verdictBlock, verdictAllow, verdictAllow, verdictAllow)
 		text := api.requests("review")[0].last("user")
 		expectIn(t, "the request", text, "Which database?", "SQLite", "one file", "Postgres", "a server")
 		got := api.requests("agent")[1].last("user")
@@ -163,43 +148,26 @@ func TestRealClientInterrupted(t *testing.T) {
 // words, or the default feedback where there are none, and never an approval that can't be read. Then there
 // is no review.
 func TestRealClientVerdictInText(t *testing.T) {
-	const approval = "```json\n{\"allow_stop\": true, \"feedback\": \"\"}\n```"
 	const notYet = "I do not say [TASK_COMPLETED] yet."
 	const refusal = "It fails.\n```json\n{\"allowStop\": false, \"feedback\": \"fix the race\"}\n```"
-	say := func(texts ...string) (replies []apiReply) {
-		for _, text := range texts {
-			replies = append(replies, replyText(text))
-		}
-		return replies
-	}
-	instead := defaultFeedback.zh
-	plays := []struct {
-		name      string
-		withCache bool
-		says      []apiReply // the last one again and again
-		agent     []string   // what it gets after each
-		verdicts  string
-	}{
-		{"as asked", false, say(notYet, refusal, "allow_stop: true, because it passes now.\n"+approval),
-			[]string{notYet, "fix the race"}, "block block allow"},
-		{"words with the cache", true, say(notYet, approval), []string{notYet}, "block allow"},
-		{"another schema", false, []apiReply{replyTool("StructuredOutput", `{"x":1}`)}, nil, "failed"},
-		{"nothing", false, []apiReply{{isEmpty: true}}, []string{instead}, "block failed"},
-		{"thoughts", true, []apiReply{{text: "Done yet?", thinks: true}}, []string{instead}, "block failed"},
-	}
+	const approval = "It passes now.\n```json\n{\"allow_stop\": true, \"feedback\": \"\"}\n```"
+	asked := []rule{toReviewer("第 3 轮，最多", replyText(approval)),
+		toReviewer("第 2 轮，最多", replyText(refusal)), toReviewer("", replyText(notYet))}
+	other := []rule{toReviewer("", replyTool("StructuredOutput", `{"x":1}`))}
+	thinks := []rule{toReviewer("", apiReply{text: "Done yet?", thinks: true})}
 	forClients(t, script{}, func(t *testing.T, box *sandbox, _ *scriptedAPI) {
-		for _, play := range plays {
-			done := replyText("done")
-			if play.withCache {
-				done = done.after(cacheLeast)
-			}
-			answer := byIteration(func(apiRequest) apiReply { return done }, play.says...)
-			api := newAnsweringAPI(t, verdictForm.zh, answer)
-			box.use(api)
+		for _, play := range []struct {
+			name, verdicts string
+			says           []rule
+			agent          []string // what it gets after each
+		}{
+			{"as asked", "block block allow", asked, []string{notYet, "fix the race"}},
+			{"another schema", "failed", other, nil},
+			{"thoughts", "block failed", thinks, []string{defaultFeedback.zh}},
+		} {
+			api := box.by(play.says...)
 			box.prints("done", play.name)
 			expectIs(t, play.name, slices.Contains(box.supervised(), play.name+": "+play.verdicts), true)
-			isOwn := slices.Contains(api.requests("review")[0].Tools, "StructuredOutput")
-			expectIs(t, play.name+": the way", isOwn, !play.withCache)
 			var got []string
 			for _, r := range api.requests("agent")[1:] {
 				_, feedback, _ := strings.Cut(r.last("user"), "Stop hook feedback:\n")
@@ -548,7 +516,7 @@ func TestRealClientPastedPicture(t *testing.T) {
 		tty.waitFor("but blue")
 		tty.keys("Enter")
 		box.awaitVerdicts(1)
-		requests := requestsOf(t, api.lastReview(t))
+		requests := listedRequests(t, api.lastReview(t))
 		expectEqual(t, "the requests", requests, box.loggedPrompts())
 		expectIn(t, "the request", requests[0], "make it look like this", "but blue", "[Image #1]")
 		expectIn(t, "what the reviewer has", string(api.requests("review")[0].Body), `"type":"image"`)

@@ -198,25 +198,20 @@ type scriptedAPI struct {
 	URL    string
 	answer func(apiRequest) apiReply
 	aside  apiReply // answers what is no step of anybody's work
-	marker string
 
-	mu      sync.Mutex
-	asked   []apiRequest
-	replied int
+	mu    sync.Mutex
+	asked []apiRequest
 }
 
 // script holds the replies to the agent and to the reviewer, in order. The last one repeats; without any
 // the agent says "done", and the reviewer approves. An API error that the client tries again takes two
 // places.
-type script struct {
-	agent, reviewer []apiReply
-	marker          string // tells a reviewer's request without StructuredOutput: it occurs in no other
-}
+type script struct{ agent, reviewer []apiReply }
 
 func newScriptedAPI(t *testing.T, s script) *scriptedAPI {
 	var mu sync.Mutex
 	next := map[string][]apiReply{"agent": s.agent, "review": s.reviewer}
-	return newAnsweringAPI(t, s.marker, func(r apiRequest) apiReply {
+	return newAnsweringAPI(t, func(r apiRequest) apiReply {
 		mu.Lock()
 		defer mu.Unlock()
 		replies := next[r.Kind]
@@ -247,15 +242,15 @@ var serveHTTP = func(t *testing.T, _ *scriptedAPI) (url string) {
 
 // newAnsweringAPI is newScriptedAPI for a test that decides by the request. answer is called for agent and
 // review requests, by many goroutines at once; a side request gets "ok", unless the test sets aside.
-func newAnsweringAPI(t *testing.T, marker string, answer func(apiRequest) apiReply) *scriptedAPI {
-	api := &scriptedAPI{answer: answer, aside: replyText("ok"), marker: marker}
+func newAnsweringAPI(t *testing.T, answer func(apiRequest) apiReply) *scriptedAPI {
+	api := &scriptedAPI{answer: answer, aside: replyText("ok")}
 	api.URL = serveHTTP(t, api)
 	return api
 }
 
 // answering has the sandbox's claude talk to an API that decides by the request.
 func (box *sandbox) answering(answer func(apiRequest) apiReply) *scriptedAPI {
-	api := newAnsweringAPI(box.t, "", answer)
+	api := newAnsweringAPI(box.t, answer)
 	box.use(api)
 	return api
 }
@@ -304,7 +299,7 @@ func inBackground(command string) apiReply {
 // apiRequest is one POST /v1/messages as it came in.
 type apiRequest struct {
 	// Kind is "side" for what is no step of the agent's or the reviewer's work (see sideCalls) or has no
-	// tools (titles), "review" for a call with --json-schema or with the marker, else "agent".
+	// tools (titles), "review" for a call that asks for a verdict, by its schema or in text, else "agent".
 	Kind     string
 	Model    string
 	System   string // its blocks, joined by newlines
@@ -345,13 +340,8 @@ func (r apiRequest) text() string {
 func (api *scriptedAPI) requests(kind string) []apiRequest {
 	api.mu.Lock()
 	defer api.mu.Unlock()
-	var found []apiRequest
-	for _, r := range api.asked {
-		if kind == "" || r.Kind == kind {
-			found = append(found, r)
-		}
-	}
-	return found
+	isOther := func(r apiRequest) bool { return kind != "" && r.Kind != kind }
+	return slices.DeleteFunc(slices.Clone(api.asked), isOther)
 }
 
 // await returns the requests of a kind once there are n of them.
@@ -379,7 +369,7 @@ type apiReply struct {
 	tokens            int // of the request, as its usage tells
 	fresh, out        int // tokens besides: new ones of the request, and of the answer
 	takes             time.Duration
-	thinks, isEmpty   bool   // text is what it thinks, and it says nothing; there is no content at all
+	thinks            bool   // text is what it thinks, and it says nothing
 	advice            string // of the advisor, which the model asks before it says text
 }
 
@@ -409,7 +399,7 @@ func replyError(status int, errorType, message string) apiReply {
 // subagent's warm-up, and of what it proposes as the next prompt.
 var sideCalls = []string{"Warmup", "[SUGGESTION MODE"}
 
-func parseRequest(body []byte, marker string) (r apiRequest, stream bool, err error) {
+func parseRequest(body []byte) (r apiRequest, stream bool, err error) {
 	var wire struct {
 		Model    string
 		System   apiContent
@@ -434,7 +424,7 @@ func parseRequest(body []byte, marker string) (r apiRequest, stream bool, err er
 	switch {
 	case len(r.Tools) == 0, slices.ContainsFunc(sideCalls, isStart):
 		r.Kind = "side"
-	case slices.Contains(r.Tools, "StructuredOutput"), marker != "" && strings.Contains(r.text(), marker):
+	case slices.Contains(r.Tools, "StructuredOutput"), strings.Contains(r.text(), verdictForm.zh):
 		r.Kind = "review"
 	default:
 		r.Kind = "agent"
@@ -466,27 +456,12 @@ func contentText(content any) string {
 		}
 		return strings.Join(parts, "\n")
 	case map[string]any:
-		switch content["type"] {
-		case "text":
-			return contentText(content["text"])
-		case "tool_use":
+		if content["type"] == "tool_use" {
 			return fmt.Sprintf("%s %s", content["name"], encodeJSON(content["input"]))
 		}
-		return contentText(content["content"])
+		return contentText(content["text"]) + contentText(content["content"])
 	}
 	return ""
-}
-
-// requestsOf returns the user's requests as a review's request lists them, without what became of them.
-func requestsOf(t *testing.T, request string) (requests []string) {
-	t.Helper()
-	for _, listed := range listedRequests(t, request) {
-		for _, fate := range fates {
-			listed = strings.TrimPrefix(listed, fate+" ")
-		}
-		requests = append(requests, listed)
-	}
-	return requests
 }
 
 // fateMark finds what became of a request, by one of the keys of fates.
@@ -544,20 +519,4 @@ func (api *scriptedAPI) agentsUserTexts() (texts []string) {
 		}
 	}
 	return texts
-}
-
-// byIteration answers reviews by their number for the present request, as the
-// request tells it, whatever else the client asks in between.
-func byIteration(agent func(apiRequest) apiReply, reviews ...apiReply) func(apiRequest) apiReply {
-	return func(r apiRequest) apiReply {
-		if r.Kind != "review" {
-			return agent(r)
-		}
-		for i := len(reviews); i > 1; i-- {
-			if strings.Contains(r.text(), fmt.Sprintf("第 %d 轮，最多", i)) {
-				return reviews[i-1]
-			}
-		}
-		return reviews[0]
-	}
 }

@@ -89,7 +89,7 @@ func TestRealClientWoken(t *testing.T) {
 		box.write("../work/ended", 0o600, "")
 		box.awaitVerdicts(3)
 		box.expectVerdicts(verdictFailed, verdictLimit, verdictAllow)
-		expectEqual(t, "the requests", requestsOf(t, api.lastReview(t)), []string{"start it"})
+		expectEqual(t, "the requests", listedRequests(t, api.lastReview(t)), []string{"LIMIT start it"})
 		title, _, _ := strings.Cut(say(sectionCrons), "\n")
 		expectIn(t, "the request", api.lastReview(t), title, `"prompt":"build again"`)
 		expectEqual(t, "the prompts", box.loggedPrompts(), []string{"start it", "build again"})
@@ -199,11 +199,12 @@ func (tty *terminal) awaitInput(words string) {
 	})
 }
 
-// told returns the requests of the newest review, each with the remarks in a word.
+// told returns the requests of the newest review, each with the remarks in a word, without what became of it.
 func (api *scriptedAPI) told(t *testing.T) (told []string) {
 	t.Helper()
-	for _, text := range requestsOf(t, api.lastReview(t)) {
-		told = append(told, inShort.Replace(text))
+	for _, text := range listedRequests(t, api.lastReview(t)) {
+		fate := regexp.MustCompile("^(PASSED|LETGO|LIMIT) ").FindString(text)
+		told = append(told, inShort.Replace(strings.TrimPrefix(text, fate)))
 	}
 	return told
 }
@@ -273,12 +274,10 @@ func TestRealClientCorrections(t *testing.T) {
 			hasBegun := func(string) bool { return box.read("../work/begun") != before }
 			tty.waitUntil("the agent at work on "+prompt, hasBegun)
 		}
-		for _, words := range [][]string{{"work in red", "make it blue"}, {"work on the door", "hang left"}} {
-			workOn(words[0])
-			typed(words[1])
-			tty.keys("Escape")
-			expect(words...)
-		}
+		workOn("work in red")
+		typed("make it blue")
+		tty.keys("Escape")
+		expect("work in red", "make it blue")
 		workOn("work on the wall")
 		typed("taken back with Up")
 		tty.keys("Up")
@@ -452,21 +451,17 @@ func TestRealClientPlanCleared(t *testing.T) {
 	})
 }
 
-// A command, on stdin, and what a stream has are requests. TestRealClientNested has words with -p, and
-// TestRealClientSwitchOfOne what was asked before a session was switched on.
+// A command, and all that a stream has, are requests. TestRealClientNested has words with -p,
+// TestRealClientLimit on stdin, and TestRealClientSwitchOfOne what was asked before a session was switched on.
 func TestRealClientPrinted(t *testing.T) {
 	forClients(t, script{}, func(t *testing.T, box *sandbox, api *scriptedAPI) {
 		box.write(".claude/commands/paint.md", 0o600, "paint it $ARGUMENTS\n")
-		const message = `{"type":"user","message":{"role":"user","content":"%s"}}` + "\n"
-		for stdin, want := range map[string][]string{"/paint red": {"/paint red"},
-			fmt.Sprintf(message+message, "one", "two"): {"PASSED one", "two"}} {
-			args := asStream
-			if len(want) > 1 {
-				args = append(asStream, "--input-format", "stream-json")
-			}
-			expectIs(t, stdin+": the exit code", box.run(3*time.Minute, stdin, box.tried(args...)...).code, 0)
-			expectEqual(t, "the requests", listedRequests(t, api.lastReview(t)), want)
-		}
+		const form = `{"type":"user","message":{"role":"user","content":"%s"}}` + "\n"
+		command := box.tried(append(asStream, "--input-format", "stream-json")...)
+		got := box.run(3*time.Minute, fmt.Sprintf(form+form, "/paint red", "and blue"), command...)
+		expectIs(t, "the exit code", got.code, 0)
+		want := []string{"PASSED /paint red", "and blue"}
+		expectEqual(t, "the requests", listedRequests(t, api.lastReview(t)), want)
 	})
 }
 

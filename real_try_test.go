@@ -289,7 +289,7 @@ func TestRealClientReviewerWoken(t *testing.T) {
 				}
 				return replyText(text)
 			}
-			api := newAnsweringAPI(t, verdictForm.zh, func(r apiRequest) apiReply {
+			api := box.answering(func(r apiRequest) apiReply {
 				switch last := r.last("user"); {
 				case strings.Contains(last, "be a subagent"):
 					return apiReply{text: "I found nothing.", takes: time.Second}
@@ -308,7 +308,6 @@ func TestRealClientReviewerWoken(t *testing.T) {
 				}
 				return say(play.says)
 			})
-			box.use(api)
 			box.prints("done", "hello")
 			expectEqual(t, "the sessions", box.supervised(), []string{"hello: " + play.want})
 			if agent := api.requests("agent"); play.want != "allow" {
@@ -324,8 +323,8 @@ func TestRealClientReviewerWoken(t *testing.T) {
 // no part of the reason why a review failed.
 func TestRealClientUnknownModel(t *testing.T) {
 	forClients(t, script{}, func(t *testing.T, box *sandbox, _ *scriptedAPI) {
-		box.answering(byIteration(usualReply, replyVerdict(false, "not yet"),
-			replyError(400, "invalid_request_error", "planted")))
+		box.by(toReviewer("第 1 轮，最多", replyVerdict(false, "not yet")),
+			toReviewer("", replyError(400, "invalid_request_error", "planted")))
 		box.vars = append(box.vars, "ANTHROPIC_MODEL=glm-4.7")
 		box.prints("done", "hello")
 		box.expectVerdicts(verdictBlock, verdictFailed)
