@@ -79,8 +79,8 @@ func (api *scriptedAPI) message(w http.ResponseWriter, r *http.Request, body []b
 		delta = fields{"type": "input_json_delta", "partial_json": reply.input}
 		reason = "tool_use"
 	}
-	usage := fields{"input_tokens": 10 + reply.fresh, "cache_read_input_tokens": reply.tokens}
-	usage["output_tokens"] = 1
+	usage := fields{"input_tokens": 10 + reply.fresh, "cache_read_input_tokens": reply.tokens,
+		"output_tokens": 1}
 	message := fields{"id": fmt.Sprintf("msg_%024d", n), "type": "message", "role": "assistant",
 		"usage": usage, "content": []any{}, "model": request.Model, "stop_reason": nil, "stop_sequence": nil}
 	if !stream {

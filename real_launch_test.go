@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -209,18 +210,6 @@ func (box *sandbox) movesToBackground(when string) (tty *terminal, isBack bool) 
 	return tty, tty.returns()
 }
 
-// forgetsMoved ends the service and a terminal, and removes what they and ccc know of sessions.
-func (box *sandbox) forgetsMoved(tty *terminal) {
-	box.t.Helper()
-	tty.close()
-	box.run(patience, "", "claude", "daemon", "stop", "--any")
-	left, _ := filepath.Glob(filepath.Join(box.home, ".claude/ccc/supervisor-*"))
-	left = append(left, filepath.Join(box.home, ".claude/jobs"), filepath.Join(box.work, "worked"))
-	for _, path := range left {
-		check(box.t, os.RemoveAll(path))
-	}
-}
-
 // A supervised session goes on as such below Claude Code's background service, under another id, after the
 // left arrow, also in mid-turn and before its first prompt.
 func TestRealClientMoved(t *testing.T) {
@@ -239,7 +228,9 @@ func TestRealClientMoved(t *testing.T) {
 			tty, isBack := box.movesToBackground(when)
 			if !isBack && olderThan(box.client.version, "2.1.330") {
 				// The service of 2.1.280 may lose a session on a busy machine: the screen stays empty.
-				box.forgetsMoved(tty)
+				tty.close()
+				const forgets = "claude daemon stop --any; rm -rf ~/.claude/ccc/supervisor-* ~/.claude/jobs worked"
+				box.run(patience, "", "sh", "-c", forgets)
 				tty, isBack = box.movesToBackground(when)
 			}
 			expectIs(t, "the moved session is on the screen", isBack, true)
@@ -362,10 +353,8 @@ func TestRealClientTrialUntrusted(t *testing.T) {
 		tty := box.terminal("ccc", "--supervisor")
 		tty.waitFor("trust")
 		expectIs(t, "what has run", box.read("starts"), "")
-		trusts := func(text string) bool {
-			return strings.Contains(unspaced(text), "❯Yes,I") || strings.Contains(unspaced(text), "❯1.Yes,I")
-		}
-		tty.pressUntil("Down", "trust", trusts) // 2.1.332 marks the other answer
+		trusts := regexp.MustCompile(`❯\s*(1\.)?\s*Yes,\s*I`)
+		tty.pressUntil("Down", "trust", trusts.MatchString) // 2.1.332 marks the other answer
 		tty.choose("trust this folder")
 		tty.waitUntil("the project's hook", func(string) bool { return box.read("starts") != "" })
 		tty.waitFor("本会话受监督")

@@ -7,7 +7,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -158,8 +157,7 @@ func TestRealClientCache(t *testing.T) {
 		box.expectVerdicts(slices.Repeat([]verdict{verdictBlock, verdictAllow}, 2)...)
 		runs := slices.Repeat([]string{"cat notes.txt >reviewer.txt → 0"}, 2)
 		expectEqual(t, "the reviewer's runs", box.ranCommands(), runs)
-		_, err := os.Stat(filepath.Join(box.work, "reviewer.txt"))
-		expectIs(t, "the reviewer wrote a file", err == nil, false)
+		expectIs(t, "the reviewer wrote a file", isThere(filepath.Join(box.work, "reviewer.txt")), false)
 		expectIs(t, "the runs of the user's hook", box.read("user-hooks"), strings.Repeat("x\n", 4))
 		sessions, _ := filepath.Glob(filepath.Join(box.home, ".claude/projects/*/*-*-*-*-*.jsonl"))
 		expectIs(t, fmt.Sprintf("the number of sessions %q", sessions), len(sessions), 1)
@@ -194,16 +192,13 @@ func TestRealClientAdvisor(t *testing.T) {
 // The user's MCP servers can't change anything in a review, although a rule of the user's allows it, unless
 // allowed_tools names them; nor does the reviewer enter a worktree, or schedule something.
 func TestRealClientTools(t *testing.T) {
-	answers := script{reviewer: []apiReply{replyTool("mcp__x__write", `{}`),
-		replyTool("EnterWorktree", `{"name":"rv"}`),
+	review := []apiReply{replyTool("mcp__x__write", `{}`), replyTool("EnterWorktree", `{"name":"rv"}`),
 		replyTool("CronCreate", `{"cron":"*/5 * * * *","prompt":"x","durable":true,"recurring":true}`),
-		replyVerdict(true, "")}}
-	forClients(t, answers, func(t *testing.T, box *sandbox, api *scriptedAPI) {
+		replyVerdict(true, "")}
+	forClients(t, script{reviewer: slices.Repeat(review, 2)}, func(t *testing.T, box *sandbox, api *scriptedAPI) {
 		server, _ := filepath.Abs("testdata/mcp")
-		account := strings.TrimSpace(box.read(".claude.json"))
-		const form = `{"mcpServers":{"x":{"command":%q,"args":[%q]}},`
-		account = fmt.Sprintf(form, server, filepath.Join(box.home, "mcp")) + account[1:]
-		box.write(".claude.json", 0o600, account)
+		const form = `"mcpServers":{"x":{"command":%q,"args":[%q]}},"theme"`
+		box.edit(".claude.json", `"theme"`, fmt.Sprintf(form, server, filepath.Join(box.home, "mcp")))
 		box.setSettings(`{"permissions":{"allow":["mcp__x"]}}`)
 		box.repository()
 		box.prints("done", "hello")
@@ -213,8 +208,6 @@ func TestRealClientTools(t *testing.T) {
 		started := strings.Count(box.read("mcp.started"), "started")
 		expectIs(t, "starts of the server, for the session and not for the review", started, 1)
 		box.write(".claude/ccc.json", 0o600, `{"supervisor":{"allowed_tools":["mcp__x"]}}`)
-		box.use(newScriptedAPI(t, answers)) // which writes an account of its own
-		box.write(".claude.json", 0o600, account)
 		box.prints("done", "hello")
 		expectIs(t, "an allowed tool ran", box.read("mcp.called") != "", true)
 	})

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"image"
 	"image/png"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -495,8 +494,7 @@ func TestRealClientWrapperAddsMode(t *testing.T) {
 			box.prints("done", prompt)
 			expectIs(t, flags, slices.Contains(box.supervised(), prompt+": "+want), true)
 		}
-		_, err := os.Stat(filepath.Join(box.work, "touched"))
-		expectIs(t, "what the reviewer made", err == nil, false)
+		expectIs(t, "what the reviewer made", isThere(filepath.Join(box.work, "touched")), false)
 	})
 }
 
