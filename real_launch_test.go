@@ -165,27 +165,12 @@ func TestRealClientBackground(t *testing.T) {
 	})
 }
 
-// returns goes back from the list of sessions to the one that was moved, as soon as it is there, and reports
-// whether its screen comes.
-func (tty *terminal) returns() bool {
-	tty.box.t.Helper()
-	tty.waitFor("moved to the background")
-	// An idle session may have stopped there already (2.1.280): Esc starts it again. The service's own list,
-	// daemon/roster.json, has a process too early: after Esc the screen then stays empty (2.1.280, 2.1.332).
-	tty.shows(15*time.Second, func(string) bool {
-		return strings.Contains(tty.box.run(patience, "", "claude", "agents", "--json").stdout, "pid")
-	})
-	tty.keys("Escape")
-	return tty.shows(patience/2, func(screen string) bool {
-		isMoved := strings.Contains(screen, "moved to the background")
-		return strings.Contains(screen, "bypass permissions on") && !isMoved
-	})
-}
-
 // movesToBackground has a session moved to the background, where it is idle, at work or before its first
-// prompt, and goes back to it.
+// prompt, goes back to it from the list of sessions as soon as it is there, and reports whether its screen
+// comes.
 func (box *sandbox) movesToBackground(when string) (tty *terminal, isBack bool) {
 	box.t.Helper()
+	isListed := func(screen string) bool { return strings.Contains(screen, "moved to the background") }
 	tty = box.start(bypass)
 	if when != "at once" {
 		tty.prompt("one")
@@ -196,18 +181,24 @@ func (box *sandbox) movesToBackground(when string) (tty *terminal, isBack bool) 
 		tty.waitFor("until")
 		tty.keys("Left")
 		tty.waitFor("after the current tool")
-		box.write("../work/worked", 0o600, "")
 		// If the tool ends early, the turn does not go on: the session then needs input (2.1.332).
-		return tty, tty.returns()
-	}
-	isListed := func(screen string) bool { return strings.Contains(screen, "moved to the background") }
-	for range 5 { // a client that is still starting drops a key
-		tty.keys("Left")
-		if tty.shows(20*time.Second, isListed) {
-			break
+		box.write("../work/worked", 0o600, "")
+	} else {
+		for i := 0; i < 5 && !isListed(tty.screen()); i++ {
+			tty.keys("Left") // which a client that is still starting drops
+			tty.shows(20*time.Second, isListed)
 		}
 	}
-	return tty, tty.returns()
+	tty.waitUntil("the list", isListed)
+	// An idle session may have stopped there already (2.1.280): Esc starts it again. The service's own list,
+	// daemon/roster.json, has a process too early: after Esc the screen then stays empty (2.1.280, 2.1.332).
+	tty.shows(15*time.Second, func(string) bool {
+		return strings.Contains(box.run(patience, "", "claude", "agents", "--json").stdout, "pid")
+	})
+	tty.keys("Escape")
+	return tty, tty.shows(patience/2, func(screen string) bool {
+		return strings.Contains(screen, "bypass permissions on") && !isListed(screen)
+	})
 }
 
 // A supervised session goes on as such below Claude Code's background service, under another id, after the
@@ -229,8 +220,8 @@ func TestRealClientMoved(t *testing.T) {
 			if !isBack && olderThan(box.client.version, "2.1.330") {
 				// The service of 2.1.280 may lose a session on a busy machine: the screen stays empty.
 				tty.close()
-				const forgets = "claude daemon stop --any; rm -rf ~/.claude/ccc/supervisor-* ~/.claude/jobs worked"
-				box.run(patience, "", "sh", "-c", forgets)
+				box.run(patience, "", "claude", "daemon", "stop", "--any")
+				box.run(patience, "", "sh", "-c", "rm -rf ~/.claude/ccc/supervisor-* ~/.claude/jobs worked")
 				tty, isBack = box.movesToBackground(when)
 			}
 			expectIs(t, "the moved session is on the screen", isBack, true)
@@ -266,7 +257,8 @@ func TestRealClientTrialRefused(t *testing.T) {
 	const effect = "claude was tried and ran no hooks, so nothing would be reviewed"
 	const said, mutes = effect + "; it said: ", effect + ". This mutes them:\n     "
 	const simple = `{"env":{"CLAUDE_CODE_SIMPLE":"1"}}`
-	const managed, mounted = "/etc/claude-code/managed-settings.json", `mount --bind "$0" /etc && exec "$@"`
+	const managed = "/etc/claude-code/managed-settings.json"
+	const administrators = mutes + managed + ": "
 	flags := "-m"
 	if os.Getuid() != 0 {
 		flags = "-Urm"
@@ -281,6 +273,7 @@ func TestRealClientTrialRefused(t *testing.T) {
 		}
 		users := mutes + box.home + "/.claude/settings.json: "
 		box.run(3*time.Minute, "", "cp", "-a", "/etc", box.home) // what this user may read
+		box.write("mounted", 0o700, "#!/bin/sh\nmount --bind ~/etc /etc && exec \"$@\"\n")
 		box.vars = append(box.vars, testManagedVariable+"="+managed)
 		for _, test := range []struct {
 			args, variable, settings, managed string
@@ -292,8 +285,8 @@ func TestRealClientTrialRefused(t *testing.T) {
 			{args: "--bare", stderr: mutes + "--bare\n"},
 			{args: "--restricted", stderr: mutes + "--restricted\n"},
 			{variable: "CLAUDE_CODE_SIMPLE=1", stderr: mutes + "CLAUDE_CODE_SIMPLE\n"},
-			{managed: `{"allowManagedHooksOnly":true}`, stderr: mutes + managed + ": allowManagedHooksOnly\n"},
-			{managed: `{"disableAllHooks":true}`, stderr: mutes + managed + ": disableAllHooks\n"},
+			{managed: `{"allowManagedHooksOnly":true}`, stderr: administrators + "allowManagedHooksOnly\n"},
+			{managed: `{"disableAllHooks":true}`, stderr: administrators + "disableAllHooks\n"},
 			{settings: simple, stderr: users + "env.CLAUDE_CODE_SIMPLE\n"},
 			{args: "--settings no.json",
 				stderr: said + "Error: Settings file not found: " + box.work + "/no.json"},
@@ -303,8 +296,8 @@ func TestRealClientTrialRefused(t *testing.T) {
 			vars, before := box.vars, box.settings()
 			box.vars = append(box.vars[:len(vars):len(vars)], test.variable)
 			box.write(managed[1:], 0o644, cmp.Or(test.managed, "{}"))
-			args := []string{"unshare", flags, "sh", "-c", mounted, box.home + "/etc", "ccc", "--supervisor"}
-			got := box.run(3*time.Minute, "", append(append(args, "-p", "hi"), strings.Fields(test.args)...)...)
+			const form = "unshare %s ../home/mounted ccc --supervisor -p hi %s"
+			got := box.run(3*time.Minute, "", strings.Fields(fmt.Sprintf(form, flags, test.args))...)
 			box.vars = vars
 			if test.stderr == "" {
 				expectEnd(t, name, got, 0, "done\n", "enabled")
@@ -362,8 +355,8 @@ func TestRealClientTrialUntrusted(t *testing.T) {
 }
 
 // Reviews are paid as their session is: a key that the user keeps from interactive sessions does not pay for
-// their reviews. The line that a login is billed by stays, so reviews have a prompt of their own. No login goes
-// to a provider that has a token, in its variable or in a header beside a key.
+// their reviews. The line that a login is billed by stays, so reviews have a prompt of their own. No login
+// goes to a provider that has a token, in its variable or in a header beside a key.
 func TestRealClientLogin(t *testing.T) {
 	const ownKey = "KEY-OF-THE-USER"
 	isSent := func(r apiRequest) bool { return strings.Contains(fmt.Sprint(r.Header), ownKey) }

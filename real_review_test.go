@@ -192,10 +192,11 @@ func TestRealClientAdvisor(t *testing.T) {
 // The user's MCP servers can't change anything in a review, although a rule of the user's allows it, unless
 // allowed_tools names them; nor does the reviewer enter a worktree, or schedule something.
 func TestRealClientTools(t *testing.T) {
-	review := []apiReply{replyTool("mcp__x__write", `{}`), replyTool("EnterWorktree", `{"name":"rv"}`),
+	calls := []apiReply{replyTool("mcp__x__write", `{}`), replyTool("EnterWorktree", `{"name":"rv"}`),
 		replyTool("CronCreate", `{"cron":"*/5 * * * *","prompt":"x","durable":true,"recurring":true}`),
 		replyVerdict(true, "")}
-	forClients(t, script{reviewer: slices.Repeat(review, 2)}, func(t *testing.T, box *sandbox, api *scriptedAPI) {
+	answers := script{reviewer: slices.Repeat(calls, 2)}
+	forClients(t, answers, func(t *testing.T, box *sandbox, api *scriptedAPI) {
 		server, _ := filepath.Abs("testdata/mcp")
 		const form = `"mcpServers":{"x":{"command":%q,"args":[%q]}},"theme"`
 		box.edit(".claude.json", `"theme"`, fmt.Sprintf(form, server, filepath.Join(box.home, "mcp")))

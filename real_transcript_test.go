@@ -441,8 +441,8 @@ func TestRealClientPlanCleared(t *testing.T) {
 	})
 }
 
-// A command, and all that a stream has, are requests. TestRealClientNested has words with -p,
-// TestRealClientLimit on stdin, and TestRealClientSwitchOfOne what was asked before a session was switched on.
+// A command and all that a stream has are requests. TestRealClientNested has words with -p,
+// TestRealClientLimit has some on stdin, and TestRealClientSwitchOfOne from before a session is switched on.
 func TestRealClientPrinted(t *testing.T) {
 	forClients(t, script{}, func(t *testing.T, box *sandbox, api *scriptedAPI) {
 		box.write(".claude/commands/paint.md", 0o600, "paint it $ARGUMENTS\n")
