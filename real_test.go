@@ -123,6 +123,9 @@ func runOn(t *testing.T, clients []realClient, row string, s script, test realTe
 			api := newScriptedAPI(t, s)
 			box.client = client
 			box.vars = append(box.vars, testTrustVariable+"=1")
+			// On a busy machine Claude Code may not read the user's shell in time. Its tools then run in a
+			// login shell, which sets PATH anew.
+			box.write(".profile", 0o600, "PATH="+filepath.Dir(box.program())+":$PATH\n")
 			box.use(api)
 			defer func() {
 				if t.Failed() {
