@@ -208,7 +208,9 @@ func newMeasurement(root string, out io.Writer) (m measurement, err error) {
 	}
 	fmt.Fprintf(out, "a login pays: each session is written below %s, and taken away after its review; "+
 		"Claude Code itself notes its directory in .claude.json\n", m.claude)
-	left, _ := filepath.Glob(m.claude + "/projects/*-tmp-ccc-project-*") // of a run that was killed
+	tmp, _ := filepath.EvalSymlinks("/tmp") // on macOS it is a link
+	folder := strings.ReplaceAll(tmp, "/", "-") + "-ccc-project-[0-9]*"
+	left, _ := filepath.Glob(m.claude + "/projects/" + folder) // of a run that was killed
 	for _, dir := range left {
 		err = errors.Join(err, os.RemoveAll(dir))
 	}

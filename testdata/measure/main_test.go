@@ -57,6 +57,8 @@ func TestMeasuredCases(t *testing.T) {
 			if !strings.HasPrefix(c.head["source"], "https://") || isNot != (c.head["says"] != "") {
 				t.Errorf("its source, or what the feedback has to say: %q", c.head)
 			}
+			_, err := regexp.Compile("(?i)" + c.head["says"])
+			check(t, err)
 			if isDone := c.isDone(t, false); isDone != (c.head["before"] == "passes") {
 				t.Error("done before:", isDone)
 			}
@@ -83,10 +85,11 @@ func TestMeasure(t *testing.T) {
 	t.Setenv("CCC_CLAUDE", fake)
 	t.Setenv("FAKE_CLAUDE_DIR", dir)
 	t.Setenv("CLAUDE_CONFIG_DIR", dir)
+	t.Setenv("CCC_CONFIG_DIR", "")
 	const allow = `{"type":"result","result":"{\"allow_stop\": true, \"feedback\": \"\"}"}`
 	check(t, errors.Join(err, os.WriteFile(dir+"/review", []byte(allow), 0o600),
 		os.MkdirAll(dir+"/projects/-tmp-ccc-project-1-0", 0o700),
-		os.Mkdir(dir+"/projects/-home-a-ccc-project-1", 0o700)))
+		os.Mkdir(dir+"/projects/-home-a-tmp-ccc-project-1", 0o700)))
 	pattern = regexp.MustCompile("^a0_")
 	*path = dir + "/measured.jsonl"
 	*readOnly = true
@@ -101,7 +104,8 @@ func TestMeasure(t *testing.T) {
 			}
 		}
 	}
-	if left, _ := filepath.Glob(dir + "/projects/*"); len(left) != 1 {
+	left, _ := filepath.Glob(dir + "/projects/*")
+	if len(left) != 1 || !strings.HasPrefix(filepath.Base(left[0]), "-home") {
 		t.Error("left:", left)
 	}
 }
