@@ -214,6 +214,17 @@ func TestStateUnreadable(t *testing.T) {
 	expectError(t, "a state that can't be read", err, "is a directory")
 }
 
+// A launch that can't lock what it wrote says so, since that stays.
+func TestTakeBackUnlocked(t *testing.T) {
+	dir := t.TempDir()
+	l := &launch{dirs: dirs{claude: dir, state: stateDir(dir)}}
+	check(t, os.Mkdir(l.dirs.lockFile(), 0o700))
+	expectIs(t, "nothing was written", stderrOf(t, l.takeBack), "")
+	l.written = []writtenFile{{path: dir + "/f"}}
+	told := stderrOf(t, l.takeBack)
+	expectIn(t, "stderr", told, "ccc: warning: taking back what was written: ", "is a directory")
+}
+
 // The state is read under its lock, and a launch takes back under its own what another may just be writing.
 func TestLocksHeldOpen(t *testing.T) {
 	dir := t.TempDir()

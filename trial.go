@@ -103,7 +103,10 @@ func (l *launch) checkWritten() error {
 // nothing back if another launch has gone ahead since: that relies on the hooks.
 func (l *launch) takeBack() {
 	unlock, err := lockFile(l.dirs.lockFile())
-	if err != nil { // without it nothing was written
+	if err != nil {
+		if len(l.written) > 0 {
+			fmt.Fprintln(os.Stderr, "ccc: warning: taking back what was written:", printable(err.Error()))
+		}
 		return
 	}
 	defer unlock()
