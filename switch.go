@@ -2,10 +2,7 @@ package main
 
 // Supervision is switched by /supervisor inside a session: by the user, never by an agent.
 
-import (
-	"errors"
-	"strings"
-)
+import "strings"
 
 // modeLine tells of a session: its mode, the request's reviews, the last verdict, and what all have cost.
 func modeLine(s summary, present mode, limit int) string {
@@ -28,15 +25,17 @@ func (s *supervision) command(operand string) (answer string, isTask bool) {
 		return say(modeUnclear, operand), false
 	}
 	to, isTask := switchTo(operand)
+	at := now()
+	if s.client.launched.After(at) { // by a clock that was wrong
+		at = s.client.launched
+	}
 	err := s.changeState(func(state *sessionState) {
 		state.Enabled = to
-		state.SwitchedAt = now()
-		if launched := s.client.launched; launched.After(state.SwitchedAt) { // by a clock that was wrong
-			state.SwitchedAt = launched
-		}
+		state.SwitchedAt = at
 	})
-	if err != nil && !errors.Is(err, errCorrupt) { // a corrupt one begins anew, and the switch counts
-		s.warn("switching the mode", err)
+	s.warn("switching the mode", err)
+	kept, _ := s.session.readState() // a corrupt one has begun anew: with the switch, if it could be written
+	if err != nil && (kept.Enabled != to || !kept.SwitchedAt.Equal(at)) {
 		return say(modeFailed, err.Error()), false
 	}
 	s.log("switched", "mode", to)
