@@ -278,7 +278,10 @@ func (g gitRunner) commitsBefore(at time.Time, head, branch string) (commits []s
 	tips := append(strings.Fields(string(merging)), head, g.worktree.refAt(branch, at))
 	tips = slices.DeleteFunc(tips, func(id string) bool { return id == "" })
 	args := slices.Concat([]string{"rev-list", "--boundary", maxAge(at)}, tips, []string{"--"})
-	newer, _ := g.lines(args...)
+	newer, err := g.lines(args...)
+	if err != nil { // then none is known to be older
+		return nil
+	}
 	for _, line := range newer {
 		if id, isOlder := strings.CutPrefix(line, "-"); isOlder {
 			tips = append(tips, id)

@@ -64,3 +64,16 @@ func TestGitLeavesRunning(t *testing.T) {
 	expectIs(t, "its output", out.String(), "printed\n")
 	box.write("../work/go", 0o600, "")
 }
+
+// If git can't tell which commits are older than the change, none is: else the agent's own would be.
+func TestCommitsBeforeUnknown(t *testing.T) {
+	needGit(t)
+	box := newFakeBox(t)
+	box.repository()
+	git := gitIn(t.Context(), worktreeOf(box.work), box.vars)
+	head := box.gitIn(box.work, "git rev-parse HEAD")
+	day := 24 * time.Hour
+	expectEqual(t, "from before tomorrow", git.commitsBefore(now().Add(day), head, ""), []string{head})
+	box.write("../work/.git/MERGE_HEAD", 0o600, strings.Repeat("a", 40)) // its object is gone
+	expectEqual(t, "if git fails", git.commitsBefore(ago(day), head, ""), nil)
+}
