@@ -193,7 +193,7 @@ func (c *configuration) use(env environ) {
 	if locale == noLocale || strings.HasPrefix(strings.ToLower(locale), chinese) {
 		lang = chinese
 	}
-	secretEnvironment = func() []string { return slices.Concat(env, c.variables(env)) }
+	processRedactor = redactorOf(func() []string { return slices.Concat(env, c.variables(env)) })
 }
 
 // englishOffer is a line on how to have ccc in English, "" if ccc.json or the locale names a language.

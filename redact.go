@@ -18,11 +18,14 @@ const masked = "***"
 // printed. What the agent or the reviewer gets is never redacted, and no program reads a redacted text again.
 func redact(text string) string { return processRedactor()(text) }
 
-var processRedactor = sync.OnceValue(func() func(string) string { return newRedactor(secretEnvironment()) })
+// processRedactor returns the redactor of this process. config.go adds the tokens of ccc.json once a command
+// has loaded it.
+var processRedactor = redactorOf(os.Environ)
 
-// secretEnvironment returns the variables of which the secret ones are looked for, when the first text is
-// redacted. config.go adds the tokens of ccc.json once a command has loaded it.
-var secretEnvironment = os.Environ
+// redactorOf returns what makes the redactor for these variables, when the first text is redacted.
+func redactorOf(env func() []string) func() func(string) string {
+	return sync.OnceValue(func() func(string) string { return newRedactor(env()) })
+}
 
 // secretName matches the names of variables that hold a secret: GITHUB_TOKEN, APIKEY, PGPASSWORD, key2.
 var secretName = lazyRegexp(`(?i)(?:TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|APIKEY|` +

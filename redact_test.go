@@ -37,6 +37,17 @@ func uuidOf(seed string) string {
 	return strings.Join([]string{x[:8], x[8:12], x[12:16], x[16:20], x[20:]}, "-")
 }
 
+// What is redacted before ccc.json is read, as a warning is, hides its tokens no less afterwards.
+func TestSecretsOfConfig(t *testing.T) {
+	redactor, language := processRedactor, lang
+	defer func() { processRedactor, lang = redactor, language }()
+	expectIs(t, "a text before ccc.json is read", redact("glm-token-5678"), "glm-token-5678")
+	c := defaultConfig()
+	c.Providers["glm"] = &provider{Env: map[string]string{tokenVariable: "glm-token-5678"}}
+	c.use(nil)
+	expectIs(t, "its token after that", redact("glm-token-5678"), masked)
+}
+
 // pem is a key of some lines. Its marks are put together here so that no scanner takes this file for a key.
 func pem(kind, newline string) string {
 	lines := []string{"-----BEGIN " + kind + "-----"}
