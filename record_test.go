@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -71,6 +72,25 @@ func TestLookObjects(t *testing.T) {
 	check(t, box.stateDir().sweep())
 	left, _ := filepath.Glob(string(box.stateDir()) + "/tree-*")
 	expectIs(t, "what a sweep leaves", strings.Join(left, " "), "")
+	// Nobody writes to what a sweep removes: it holds the lock to its end.
+	large := box.stateDir().file("tree-x.objects")
+	check(t, os.Mkdir(large, 0o700))
+	for i := range 5000 {
+		check(t, os.WriteFile(fmt.Sprint(large, "/", i), nil, 0o600))
+	}
+	check(t, os.Chtimes(large, stale, stale))
+	dir, err := os.Open(large)
+	check(t, err)
+	next, err := dir.Readdirnames(1) // what goes first
+	check(t, errors.Join(err, dir.Close()))
+	done := make(chan error, 1)
+	go func() { done <- box.stateDir().sweep() }()
+	for isThere(filepath.Join(large, next[0])) {
+		time.Sleep(time.Millisecond)
+	}
+	check(t, session.update(func(*sessionState) {}))
+	expectIs(t, "the sweep goes on beside a write", isThere(large), false)
+	check(t, <-done)
 	side := box.gitIn(box.work, "git worktree add -q ../side; cd ../side; pwd -P")
 	key := box.placeIn(side).key
 	expectIs(t, "the same worktree", box.placeIn(filepath.Join(side, "x")).key, key)

@@ -203,10 +203,10 @@ func (d stateDir) sweep() error {
 	if err != nil {
 		return err
 	}
+	defer unlock() // a session that is resumed writes to what is old
 	if info, statErr := os.Stat(d.logFile()); statErr == nil && info.Size() > logLimit {
 		err = os.Rename(d.logFile(), d.logFile()+".1")
 	}
-	unlock() // nobody writes to what is old
 	paths, _, listErr := d.owned()
 	err = errors.Join(err, listErr)
 	for _, path := range slices.Backward(paths) { // a record after what goes with it
