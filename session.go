@@ -224,25 +224,29 @@ func modeOf(state sessionState, c client, observe bool) mode {
 }
 
 // goOnAs makes the session, which Claude Code has moved, go on as the one that it was before. What the user
-// has switched in it since stays.
-func (s sessionFiles) goOnAs(before sessionFiles, isForked bool) error {
+// has switched in it since stays. The state is the session's, also if it could not be written.
+func (s sessionFiles) goOnAs(before sessionFiles, isForked bool) (state sessionState, err error) {
 	from, err := before.readState()
+	state, _ = s.readState()
 	if from.Enabled == "" {
-		return err // it was nobody's
+		return state, err // it was nobody's
 	}
-	return errors.Join(err, s.update(func(state *sessionState) {
-		if state.SwitchedAt.IsZero() {
-			state.Enabled = from.Enabled
-			state.SwitchedAt = from.SwitchedAt
+	take := func(own *sessionState) {
+		if own.SwitchedAt.IsZero() {
+			own.Enabled = from.Enabled
+			own.SwitchedAt = from.SwitchedAt
 		}
-		state.Started = cmp.Or(from.Started, from.Enabled)
-		state.MovedFrom = append(from.MovedFrom, before.id)
-		state.Forked = isForked
-		state.Count = from.Count
-		state.Provider = from.Provider
-		state.Begins = from.Begins
-		state.UpdatedAt = from.UpdatedAt
-	}))
+		own.Started = cmp.Or(from.Started, from.Enabled)
+		own.MovedFrom = append(slices.Clone(from.MovedFrom), before.id)
+		own.Forked = isForked
+		own.Count = from.Count
+		own.Provider = from.Provider
+		own.Begins = from.Begins
+		own.UpdatedAt = from.UpdatedAt
+		state = *own
+	}
+	take(&state)
+	return state, errors.Join(err, s.update(take))
 }
 
 // beginIn is for a session that /clear, /branch or /resume has begun in the background job with that

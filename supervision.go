@@ -43,11 +43,19 @@ func (s *supervision) modeBy(state sessionState) mode {
 // changeState changes the state of a hook's session.
 func (s *supervision) changeState(change func(*sessionState)) error {
 	return s.session.update(func(state *sessionState) {
+		s.remember(state)
 		s.noteClient(state)
 		change(state)
 		state.UpdatedAt = now()
 		s.state = *state
 	})
+}
+
+// remember makes state, as it was read, what the session goes on from if that could not be written.
+func (s *supervision) remember(state *sessionState) {
+	if state.Enabled == "" && len(s.state.MovedFrom) > 0 {
+		*state = s.state
+	}
 }
 
 // noteClient notes in the session's state what its client was started with.
@@ -91,6 +99,7 @@ func (s *supervision) launched() bool { return !s.client.launched.IsZero() }
 // signal. Or supervision was switched off, even if that command still waits in the queue.
 func (s *supervision) listening(ctx context.Context) error {
 	state, _ := s.session.readState() // if it can't be read, it has the last switch
+	s.remember(&state)
 	switch {
 	case errors.Is(context.Cause(ctx), errUserEnded), s.client.pid > 0 && isGone(s.client.pid):
 		return errUserEnded
