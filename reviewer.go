@@ -272,6 +272,9 @@ func (s *reviewStream) close() {
 	}
 	// A message has all its input tokens, but of its output only the first.
 	s.outcome.Tokens.Output = max(s.outcome.Tokens.Output, s.written)
+	if *s.outcome.Tokens == (tokens{}) { // nobody has told
+		s.outcome.Tokens = nil
+	}
 	s.outcome.CostUSD = math.Round(s.outcome.CostUSD*1e6) / 1e6 // a sum of fractions has odd last digits
 	if s.isGuess {
 		s.outcome.CostUSD = 0

@@ -152,6 +152,7 @@ func TestStreamCost(t *testing.T) {
 	}
 	s.close()
 	expectIs(t, "the cost", s.outcome.CostUSD, 0)
+	expectIs(t, "no message tells of tokens: they are known", s.outcome.Tokens != nil, false)
 }
 
 // What the reviewer does is noted in its order: its words, but for its verdict; its calls; a refusal once, in
