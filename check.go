@@ -31,7 +31,7 @@ func (g gitRunner) keepCheck() (string, error) {
 		return "", nil
 	}
 	id, _ := g.output("hash-object", "-w", "--no-filters", filepath.Join(g.worktree.Top, checkPath))
-	return mode + " " + id, context.Cause(g.ctx) // of one that can't be read the mode is known
+	return mode + " " + id, context.Cause(g.ctx) // without an id, if it can't be read
 }
 
 // editedCheck is what the reviewer is told if the check was another when the change began, and else "".

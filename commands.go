@@ -14,7 +14,7 @@ import (
 
 type subcommand struct {
 	name     string
-	operands string // a word for each; after one with ... anything may follow, and the first ends the flags
+	operands string // a word for each. "..." in one: anything may follow it, and the first ends the flags
 	run      func(c *invocation) error
 	group    string   // of the overview, "" for what people do not call
 	brief    string   // what it does

@@ -136,7 +136,7 @@ func parseConfig(content []byte) (*configuration, error) {
 	return c, err
 }
 
-// readMember reads the member of content that lies below the keys of above, with all that is in it.
+// readMember reads the member of content whose path is above and then its key, with all that is in it.
 func (c *configuration) readMember(content []byte, m jsonMember, above ...string) error {
 	path := append(slices.Clone(above), m.key)
 	key := strings.Join(path, ".")

@@ -165,7 +165,7 @@ func (h *hook) hasWorked(ctx context.Context, of *judgedWork) bool {
 	case h.config.Supervisor.Review != reviewWork, of.talk.incomplete, h.past.firstPrompted.IsZero():
 		return true
 	case last.ID == "":
-		since = h.past.firstPrompted.Add(-promptTimeout)
+		since = h.past.firstPrompted.Add(-promptTimeout) // its line may be written that late after it
 	case last.Verdict != verdictAllow:
 		return true
 	}

@@ -25,8 +25,8 @@ const (
 	// that comes late on a busy machine. ccc waits that long only if a process that it could not end holds a
 	// pipe open (macOS).
 	pipePatience = 3 * time.Second
-	// signalPatience bounds the wait for the signal that may have ended the command: one to the group ends
-	// ccc, too, and comes a moment sooner or later.
+	// signalPatience is how long ccc waits, after a command has failed, for the signal that may have ended
+	// it: a signal to the group reaches ccc, too, a moment sooner or later.
 	signalPatience = 100 * time.Millisecond
 )
 

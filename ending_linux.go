@@ -1,6 +1,6 @@
 package main
 
-// How Linux ends what ccc starts. Beside ccc try this is all that reads /proc.
+// How Linux ends what ccc starts. Beside this file, only ccc try and mountPoints (file.go) read /proc.
 
 import (
 	"os"
@@ -11,8 +11,10 @@ import (
 	"syscall"
 )
 
-// endsWithParent has the kernel tell the command to end when ccc dies, however. Under nohup the command has a
-// process group of its own: claude heeds SIGHUP even if it was told to ignore it (2.1.280, 2.1.332).
+// endsWithParent has the kernel send SIGTERM to the command when ccc dies, however that happens. The caller
+// locks its OS thread: for the kernel, the end of the thread that started the command is the end of ccc.
+// Under nohup the command has a process group of its own: claude heeds SIGHUP even if it was told to ignore
+// it (2.1.280, 2.1.332).
 func endsWithParent() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM, Setpgid: signal.Ignored(syscall.SIGHUP)}
 }

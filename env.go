@@ -79,6 +79,7 @@ func variables(names ...string) func() *regexp.Regexp {
 	return lazyRegexp("^(" + strings.Join(names, "|") + ")$")
 }
 
+// without returns env without the variables whose names lost matches.
 func without(env []string, lost func() *regexp.Regexp) []string {
 	return slices.DeleteFunc(slices.Clone(env), func(entry string) bool {
 		name, _, _ := strings.Cut(entry, "=")

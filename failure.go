@@ -30,6 +30,7 @@ func (f failure) Error() string {
 
 func (f failure) Unwrap() error { return f.err }
 
+// withHint returns err with exit code 1 and that hint; "" is none.
 func withHint(err error, hint string) error { return failure{code: 1, err: err, hint: hint} }
 
 // failureOf returns the failure that err is or wraps. Any other error becomes one with exit code 1.
@@ -42,7 +43,7 @@ func failureOf(err error) failure {
 // editHint is the command that opens the file at path.
 func editHint(path string) string { return "${EDITOR:-vi} " + shellQuote(path) }
 
-// A warning is an error with which a launch goes on, as that claude can't be tried.
+// A warning is an error with which a launch goes on: one is that claude can't be tried.
 type warning struct{ error }
 
 func (w warning) Unwrap() error { return w.error }
@@ -50,6 +51,7 @@ func (w warning) Unwrap() error { return w.error }
 // A misuse is an error in the arguments of a subcommand. main.go adds the usage to it.
 type misuse struct{ error }
 
+// usageError is the misuse of the subcommand of that name.
 func usageError(name, format string, args ...any) error {
 	return misuse{error: fmt.Errorf("%s: %w", name, fmt.Errorf(format, args...))}
 }

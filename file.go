@@ -54,6 +54,7 @@ func isFileAt(path string, file *os.File) bool {
 	return err == nil && namedErr == nil && os.SameFile(opened, named)
 }
 
+// sameFile reports whether both paths lead to the same file; false if one leads nowhere.
 func sameFile(a, b string) bool {
 	x, errX := os.Stat(a)
 	y, errY := os.Stat(b)

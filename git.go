@@ -137,6 +137,7 @@ func (g gitRunner) output(args ...string) (string, error) {
 	return lines[0], nil
 }
 
+// lines runs git and returns the lines that it prints, without empty ones; also with an error.
 func (g gitRunner) lines(args ...string) ([]string, error) {
 	var out bytes.Buffer
 	err := g.run("", &out, args...)
@@ -201,7 +202,8 @@ func (g gitRunner) differing(from, to string) (paths []changedPath, err error) {
 	return paths, err
 }
 
-// contents returns what the paths in which two trees differ have in the second; empty if one is not there.
+// contents returns, for each path in which two trees differ, its mode and id in the second. It is empty if
+// one of the trees is "".
 func (g gitRunner) contents(from, to string) map[string]string {
 	var paths []changedPath
 	if from != "" && to != "" {
@@ -210,6 +212,7 @@ func (g gitRunner) contents(from, to string) map[string]string {
 	return byName(paths)
 }
 
+// byName returns the content of each path, by its name.
 func byName(paths []changedPath) map[string]string {
 	contents := map[string]string{}
 	for _, path := range paths {
@@ -244,8 +247,9 @@ func (g gitRunner) renamed(from, to string) map[string]string {
 	return names
 }
 
-// isOnBranch reports whether a branch other than HEAD's has got one of the contents since, or has changed one
-// of their paths that is unchanged here: a hook of git's may have formatted it there.
+// isOnBranch reports whether a branch other than HEAD's has got one of the contents since that time. It also
+// does if such a branch has changed one of their paths, and that path is unchanged here: on that branch a
+// hook of git's may have formatted it.
 func (g gitRunner) isOnBranch(contents, changedHere map[string]string, since time.Time) bool {
 	if len(contents) == 0 || since.IsZero() {
 		return false

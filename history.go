@@ -29,7 +29,7 @@ type history struct {
 	file          lineReader
 }
 
-// A standing sums up the reviews of a session. A review that there is not is an empty one.
+// A standing sums up the reviews of a session. A review that is missing is empty.
 type standing struct {
 	stop review // the last of a stop
 	// The last that sent the agent back. An approval clears it, and so does a prompt, unless it was observed:
@@ -148,7 +148,8 @@ func (h *history) addReview(line review) {
 		r = *known
 		h.Reviews = slices.DeleteFunc(h.Reviews, func(r review) bool { return r.ID == line.ID })
 	}
-	_ = json.Unmarshal(encodeJSON(line), &r) // which leaves what the line does not have
+	// The line of an end has only what is new: the other members of r stay as they are.
+	_ = json.Unmarshal(encodeJSON(line), &r)
 	r.isRecorded = true
 	r.line = h.line
 	h.limit = cmp.Or(line.Limit, h.limit)
@@ -228,7 +229,7 @@ func (h *history) sum() {
 	h.last = sum
 }
 
-// budgetLeft returns how much of a budget the reviews in the count have left.
+// budgetLeft returns, in US dollars, what the reviews of the request have left of its budget.
 func (h *history) budgetLeft(budget float64) float64 {
 	return math.Round((budget-h.last.spent)*1e6) / 1e6 // a difference of fractions has odd last digits
 }

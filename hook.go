@@ -129,8 +129,8 @@ func (h *hook) introduce() any {
 	return systemMessage(h.withLost(text + say(introducedLog) + "\n" + h.config.englishOffer(h.dirs)))
 }
 
-// unjudged says that nobody has judged the last stop, since its review was cancelled or since it waited for
-// subagents. It is "" if somebody has, or if a prompt came since.
+// unjudged says that nobody has judged the last stop: its review was cancelled, or it waited for subagents.
+// It is "" if somebody has, or if a prompt came after it.
 func (h *hook) unjudged() string {
 	last := h.past.last.stop
 	isNew := last.line > h.past.prompted || last.isAbandoned()

@@ -105,7 +105,8 @@ func setJSON(text []byte, value string, path ...string) []byte {
 	return slices.Concat(text[:start], []byte(added), text[end:])
 }
 
-// dropJSON returns text, valid JSON, without the value under path, which has to be there, its key and comma.
+// dropJSON returns text, valid JSON, without the value under path, its key and its comma. The value has to be
+// there.
 func dropJSON(text []byte, path ...string) []byte {
 	last := len(path) - 1
 	root, _ := parseJSON(text)

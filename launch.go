@@ -50,8 +50,8 @@ func (l *launch) plan(args []string) error {
 	return err
 }
 
-// parse splits the command line into ccc's part and claude's. A prompt, which has white space or a character
-// that is not ASCII, begins the latter.
+// parse splits the command line into ccc's part and claude's. Claude's begins with a prompt at the latest: a
+// word with white space, or with a character that is not ASCII.
 func (l *launch) parse(args []string) error {
 	// Inside a session supervisorVariable is that session's, and not meant for this launch.
 	l.supervisor = l.dirs.env.get(supervisorVariable) == "1" && l.dirs.env.get(launchVariable) == ""
@@ -150,7 +150,8 @@ func (l *launch) checkProvider() error {
 	return err
 }
 
-// chooseClaude finds the program, and hands on which: a settings file may set another PATH for hooks.
+// chooseClaude finds the program, and passes its path on in env: a settings file may set another PATH for
+// hooks.
 func (l *launch) chooseClaude() (err error) {
 	l.claude, err = findClaude(l.dirs.env)
 	l.env = setEnv(l.env, claudeVariable, l.claude, starterVariable, strconv.Itoa(os.Getpid()))
@@ -174,8 +175,8 @@ func (l *launch) checkVersion() error {
 	return failure{code: 2, err: err, hint: hint}
 }
 
-// refuse returns why nothing of the session would be reviewed, as far as that needs no trial, which has
-// neither a conversation nor the project's settings. Flags and variables are those of 2.1.280 and 2.1.332.
+// refuse returns why nothing of the session would be reviewed. It tells what a trial can't: a trial has no
+// conversation and no project settings. Flags and variables are those of 2.1.280 and 2.1.332.
 func (l *launch) refuse() (err error) {
 	const (
 		elsewhere = "claude would run that session elsewhere, not below this launch"

@@ -81,6 +81,7 @@ type story struct {
 	written map[string]bool // by the id of a review that was written: whether its end was
 }
 
+// newStory returns the story of the session, of which nothing is read or written yet.
 func (p *page) newStory(of sessionFiles) *story {
 	s := &story{page: p, title: say(sessionTitle, of.id), session: of, written: map[string]bool{}}
 	s.history = of.openHistory(func(h *history, e entry) {
@@ -214,7 +215,7 @@ func (s *story) write(e entry) {
 // promptShown is in characters, of a prompt: the user wrote it and knows how it goes on.
 const promptShown = 600
 
-// writeAbandoned ends the reviews that were abandoned: no line does before the next prompt comes.
+// writeAbandoned writes the end of each abandoned review: the timeline has none before the next prompt.
 func (s *story) writeAbandoned() {
 	for i := range s.history.Reviews {
 		r := &s.history.Reviews[i]

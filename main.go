@@ -53,12 +53,12 @@
 //
 //	config.go             ccc.json
 //	settings.go           what ccc writes into Claude Code's settings.json
-//	sources.go            what Claude Code's settings have, and what of that a provider forbids
+//	sources.go            what Claude Code's settings have, and which of it stands against a provider
 //	reviewer_env.go       the reviewer's claude; its and claude's environment: provider, keys, cache
 //
 // State:
 //
-//	state.go              the state directory: files, log, sweep
+//	state.go              the state directory: files, log, sweep; a session's place; the lock of a review
 //	timeline.go           the lines of a session's timeline: prompts, switches, reviews, their steps
 //	history.go            what these lines add up to
 //	session.go            the state of a session, and which client a hook belongs to: launch, token, claim

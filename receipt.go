@@ -33,6 +33,7 @@ func (r review) result() string {
 	return joined(word, age(r.Begun))
 }
 
+// verdictColour is the colour of a verdict in a view, "" for none.
 func verdictColour(v verdict) string {
 	return map[verdict]string{
 		verdictBlock: yellow, verdictAllow: green, verdictFailed: red, verdictLimit: red}[v]
@@ -198,6 +199,7 @@ func (r review) reviewSpending() string {
 	return spent
 }
 
+// isAnswered reports whether the review came to a verdict: an approval or a refusal.
 func (r review) isAnswered() bool { return r.Verdict == verdictAllow || r.Verdict == verdictBlock }
 
 // verdictBasis is what a verdict rests on if nothing was run in a copy, else "".

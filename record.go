@@ -48,7 +48,8 @@ func (p place) record() (r treeRecord, err error) {
 }
 
 // changeRecord changes the record under its lock. A torn one is kept as .bad; changeRecord then still
-// returns the error. Nothing is written over one that can't be read. What was put there retention ago goes.
+// returns the error. Nothing is written over one that can't be read. An open change that was put there longer
+// than retention ago is dropped.
 func (p place) changeRecord(change func(*treeRecord)) error {
 	unlock, err := lockFile(p.file(".lock"))
 	if err != nil {
@@ -74,7 +75,7 @@ func (p place) noteLast(session string, last review) error {
 	return p.changeRecord(func(r *treeRecord) { r.Last = &newestReview{session, last.ID} })
 }
 
-// moveBegin notes in its state that the session's change begins there, and changes the record.
+// moveBegin writes b into the session's state as its begin here, and then changes the record.
 func (p place) moveBegin(s sessionFiles, b begin, change func(*treeRecord)) error {
 	err := s.update(func(state *sessionState) {
 		if state.Begins == nil {
@@ -85,10 +86,11 @@ func (p place) moveBegin(s sessionFiles, b begin, change func(*treeRecord)) erro
 	return errors.Join(err, p.changeRecord(change))
 }
 
-// put opens a change in the place of some open changes of its session, and takes over their mark and seen.
-// These are those of the same branch that began no earlier, and those that a prompt has opened at idle or
-// later: the agent has done nothing since then. What a stop has left stays beside what another one has left,
-// unless all of it is here.
+// put opens next, and closes what next replaces: it takes over the mark and what the last stop left. It
+// replaces open changes of its session, if they are of its branch and began no earlier, or if a prompt opened
+// them at idle or later: since idle the agent has done nothing. But a change of which a stop has left
+// something stays if next has something of a stop, too, or if an approval saw a part of it, unless all of it
+// is here, as held tells.
 func (r *treeRecord) put(next *openChange, idle time.Time, held map[string]held) {
 	next.Put = now()
 	r.Open = slices.DeleteFunc(r.Open, func(o *openChange) bool {
@@ -108,19 +110,20 @@ func (r *treeRecord) put(next *openChange, idle time.Time, held map[string]held)
 // isOfPrompt reports whether no stop has come since the prompt with which the change was opened.
 func (o *openChange) isOfPrompt() bool { return o.Seen.Tree == "" && o.Mark == "" }
 
-// holds tells how much of an open change is in the tree that o has seen.
+// holds tells how much of an open change is in the tree that o has seen. approved is the tree that was
+// approved last, "" for none.
 //
-// What its last stop left is recognized by content. A path of that is here if it is as the stop left it,
-// under whatever name. It is also here if it, or what git takes for it under a new name, differs from the
-// begin, from all commits before the begin, and from the tree that was approved last. What the agent did
-// after that stop, or without any stop, is recognized by the branch alone: it is here if HEAD has all of it.
+// What the last stop left is recognized by content. A path of it is here if it is as the stop left it, under
+// whatever name. It is also here if it differs from the begin, from all commits before the begin, and from
+// approved; if git takes it for renamed, its new name counts. What the agent did after that stop, or without
+// any stop, is recognized by the branch alone: it is here if HEAD has all of it.
 //
 // All of it is here if each path is as the stop left it. All of it is also here if some of it is, or no stop
 // has left anything, and HEAD has all of the branch, no other branch has got the rest, and nothing was
-// stashed. A prompt after which the agent has done nothing changes nothing.
+// stashed. If the agent has done nothing since its prompt, there is nothing to hold.
 //
-// A part of it is here if some of what its last stop left is, or if nothing has got the rest: the agent has
-// taken that back. From the approval that was shown a part, only the rest counts.
+// A part of it is here if some of what the last stop left is. A part is here, too, if nothing has got the
+// rest: the agent has taken that back. Once an approval was shown a part, only the rest counts.
 func (o *treeReader) holds(open *openChange, approved string) (h held) {
 	hasActed := open.Shown.Tree == "" && hasActedSince(open.Transcript, cmp.Or(open.Seen, open.begin).Time)
 	if open.isOfPrompt() && !hasActed {

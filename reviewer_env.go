@@ -157,8 +157,8 @@ func (s sources) keptFromHooks(d dirs, env, args []string) (what, hint string) {
 // tellsCost is the first version that tells what a review alone has cost (2.1.332; not 2.1.280).
 const tellsCost = "2.1.329"
 
-// budgetFails reports whether there is a budget of a request, and does not hold: Claude Code tells no cost,
-// as it knows no price of a provider's models, or is too old.
+// budgetFails reports whether a request has a budget that does not hold, because Claude Code tells no cost:
+// it knows no price of a provider's models, or it is too old to tell any.
 func (c *configuration) budgetFails(env environ) bool {
 	if c.Supervisor.MaxBudgetUSD == 0 {
 		return false

@@ -50,6 +50,7 @@ func unbroken(command string) string {
 	return strings.ReplaceAll(printable(strings.TrimSpace(command)), "\n", " ⏎ ")
 }
 
+// joined returns the parts that are not empty, with a dot between them.
 func joined(parts ...string) string {
 	return strings.Join(slices.DeleteFunc(parts, func(part string) bool { return part == "" }), " · ")
 }
@@ -71,6 +72,7 @@ func commandLine(args ...[]string) string {
 	return line
 }
 
+// mapped returns a copy of all in which each item is changed.
 func mapped[T any](all []T, change func(T) T) []T {
 	all = slices.Clone(all)
 	for i := range all {
@@ -153,6 +155,7 @@ const (
 	yellow = "33"
 )
 
+// paint colours text if the screen has colours; colour is one of those above, "" for none.
 func (s *screen) paint(colour, text string) string {
 	if !s.colour || colour == "" {
 		return text
@@ -192,6 +195,7 @@ func (s *screen) writeText(text string) {
 	}
 }
 
+// notice writes text to stderr, wrapped if that is a terminal.
 func notice(text string) {
 	out := newScreen(os.Stderr)
 	out.writeText(text)
@@ -201,8 +205,8 @@ func notice(text string) {
 // listMark finds what precedes the words of a line: blanks, and the mark of an item of a list.
 var listMark = lazyRegexp(`^ *((\d+([.)] |[、）])|[-*•·] ) *)?`)
 
-// wrap breaks line into rows of at most width columns: at blanks, and before or after wide characters
-// unless noRowBegins follows, but not after noRowEnds. A longer word is broken anywhere.
+// wrap breaks line into rows of at most width columns. It breaks at blanks, and beside wide characters, but
+// not before one of noRowBegins and not after one of noRowEnds. A longer word is broken anywhere.
 func wrap(line string, width int) (rows []string) {
 	start := 0      // the present row's begin
 	breakAt := 0    // the last place to break it
@@ -251,6 +255,7 @@ func clip(text string, width int) string {
 	return strings.TrimRight(text[:end], " ") + "…"
 }
 
+// displayWidth is how many columns text takes.
 func displayWidth(text string) (columns int) {
 	for _, r := range text {
 		columns += runeWidth(r)

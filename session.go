@@ -24,7 +24,7 @@ import (
 // sessionState is what ccc remembers of a session between two hooks.
 type sessionState struct {
 	SessionID  string    `json:"session_id"`
-	Count      int       `json:"count"`                 // reviews since the last prompt, or end of a stop
+	Count      int       `json:"count"`                 // reviews since the last prompt or last end of a stop
 	PutOffFor  []string  `json:"put_off_for,omitempty"` // for them the last stop was put off
 	Enabled    mode      `json:"enabled,omitempty"`     // by its last switch or launch, "" before one
 	SwitchedAt time.Time `json:"switched_at,omitzero"`  // the time of that
@@ -125,7 +125,7 @@ func (s *sessionState) isBefore(launched time.Time) bool {
 type client struct {
 	pid      int       // its process, 0 if unknown or not to be seen from here
 	launched time.Time // when ccc launched it supervised, zero if it did not
-	isOthers bool      // another client has claimed its launch, and runs, or it is a background session
+	isOthers bool      // its launch belongs to another client, or it is a background session
 	isHelper bool      // started by one of the agent's tools: may not switch supervision
 	isScript bool      // a person or a script runs the hook, no claude
 	isReview bool      // no hook either: the user runs ccc review; the mode does not matter

@@ -18,7 +18,8 @@ import (
 	"time"
 )
 
-// mutingKeys can keep hooks from running. A supervised launch adds a missing one as false, which it means.
+// mutingKeys can keep hooks from running. A supervised launch adds a missing one as false: that changes
+// nothing.
 var mutingKeys = []string{disableKey, managedOnlyKey}
 
 const disableKey, managedOnlyKey = "disableAllHooks", "allowManagedHooksOnly"
@@ -65,6 +66,7 @@ var hookCall = lazyRegexp(`("[^"]*"|'[^']*'|\S+)\s+["']?` + hookSubcommand + `(?
 // cccName matches the names of ccc's program, such as ccc-linux-amd64, a file of a release.
 var cccName = lazyRegexp(`^ccc([-._0-9].*)?$`)
 
+// callsCCC reports whether a hook's command calls self, or another ccc, as a hook.
 func callsCCC(command, self string) bool {
 	call := hookCall().FindStringSubmatch(command)
 	return command == hookCommand(self) || call != nil && isCCC(strings.Trim(call[1], `"'`), self)
@@ -271,8 +273,8 @@ func (f writtenFile) takeBack() error {
 
 // writeFiles writes what a launch adds: first the kept files, then the list, which notes them and the
 // added muting keys, then settings.json. So uninstall knows each key. written is what has been written, even
-// if there is an error. If a kept file can't be written, that is no error: unwritten has it at the first
-// such launch only, since from then on the list has the file.
+// if there is an error. If a kept file can't be written, that is no error: it is in unwritten, at the first
+// such launch only. From then on the list has the file.
 func writeFiles(d dirs, c *configuration, kept []keptFile, in *installation) (
 	written []writtenFile, unwritten []error, err error,
 ) {

@@ -44,6 +44,8 @@ var managedSettings = map[string]string{
 	"linux":  "/etc/claude-code/managed-settings.json",
 }[runtime.GOOS]
 
+// readSources reads the sources that count in d.here for a claude with these arguments. What can't be read is
+// a source with an error.
 func readSources(d dirs, args []string) (s sources) {
 	s.account = readAccount(d)
 	s.user = readSource(d.settingsFile())
@@ -255,8 +257,8 @@ func namesToken(values map[string]string) bool {
 	return strings.TrimSpace(values[tokenVariable]) != "" || strings.Contains(headers, "\nauthorization:")
 }
 
-// values returns p's variables. It takes a value that is wholly ${NAME} from env; the error is one that is
-// not set, or that is of another provider, whose session has that environment.
+// values returns p's variables. A value that is wholly ${NAME} is taken from env. It is an error if NAME is
+// not set, or if env is that of a session with another provider, and NAME is a variable of the API.
 func (p *provider) values(env []string) (map[string]string, error) {
 	values := maps.Clone(p.Env)
 	session := lookupEnv(env, providerVariable)

@@ -249,6 +249,7 @@ func (d stateDir) owned() (paths []string, others int, err error) {
 	return paths, others, err
 }
 
+// sizeOf returns the bytes of all files below dir; what is gone meanwhile does not count.
 func sizeOf(dir string) (size int64) {
 	_ = filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil { // another launch sweeps, too
@@ -295,8 +296,9 @@ func (s sessionFiles) hold(review string) (release func(), err error) {
 	return release, errors.Join(err, syscall.Flock(int(file.Fd()), syscall.LOCK_EX))
 }
 
-// isHeld reports whether a review without an end runs: then it holds the lock of its file. If locks
-// can't tell, it runs until over: in a copy the file is another one, and a network drive may have no locks.
+// isHeld reports whether a review without an end still runs. One that runs holds the lock of its file. If the
+// lock can't tell, it runs until over: in a copy the file is another one, and a network drive may have no
+// locks.
 func (s sessionFiles) isHeld(review string, over time.Time) bool {
 	file, err := os.Open(s.runningFile(review))
 	if errors.Is(err, fs.ErrNotExist) {

@@ -32,10 +32,10 @@ type supervision struct {
 	noLog      sync.Once // tells that the log can't be written
 }
 
-// mode returns the mode of the session, as its state was read last, and by what waits in the queue.
+// mode returns the mode of the session: by its state as last read, and by what waits in the queue.
 func (s *supervision) mode() mode { return s.modeBy(s.state) }
 
-// modeBy is mode, if the session's state is that one.
+// modeBy is mode for that state.
 func (s *supervision) modeBy(state sessionState) mode {
 	return modeOf(s.queue.switched(state), s.client, s.config.Supervisor.Observe)
 }
@@ -86,7 +86,7 @@ func (s *supervision) reviewLimit() int {
 }
 
 // reviewersProvider returns the reviewer's own provider, nil for none, and reports whether it asks the API
-// that the session does. By hand only the state has the session's.
+// that the session does. In a review by hand, the state tells the session's provider.
 func (s *supervision) reviewersProvider() (own *provider, isSessions bool) {
 	return s.config.reviewersProvider(cmp.Or(s.dirs.env.get(providerVariable), s.state.Provider))
 }
@@ -160,11 +160,13 @@ func (s *supervision) warnReview(err error) {
 	}
 }
 
+// append adds e to the session's timeline. What fails is a warning, and told in the session.
 func (s *supervision) append(e entry) {
 	e.Project = s.place.project
 	s.warnLost("writing the timeline", s.session.append(e))
 }
 
+// print writes the lines to stderr, with secrets redacted.
 func (s *supervision) print(lines ...string) {
 	notice(redact(strings.Join(lines, "\n")))
 }
@@ -178,6 +180,8 @@ func (s *supervision) warn(during string, err error) {
 	s.log("warning", "during", during, "error", err)
 }
 
+// log adds a line with the session's id to the log; pairs are as in stateDir.log. That it fails is said once,
+// on stderr.
 func (s *supervision) log(what string, pairs ...any) {
 	pairs = append([]any{"session_id", s.session.id}, pairs...)
 	if err := s.session.dir.log(what, pairs...); err != nil {

@@ -106,10 +106,10 @@ $ARGUMENTS
 `}
 )
 
-// The hook's answers. [SUPERVISOR] comes before each.
+// The hook's answers. [SUPERVISOR] comes before each, but not before those to /supervisor.
 var (
-	// Claude Code wraps them at blanks only, so in Chinese each sentence is a line. First those at the start
-	// of a session: count of reviews, introducedProvider or nothing
+	// Claude Code wraps them at blanks only, so in Chinese each sentence is a line.
+	// At the start of a session. Count of reviews; introducedProvider or nothing:
 	introduction = words{"本会话受监督\n每项要求最多审查 %s%s", "This session is supervised: up to %s per request%s."}
 	// introducedProvider or nothing
 	introductionObserved = words{"本会话被旁观\n每次停下都会审查，但不退回%s",
@@ -167,7 +167,7 @@ var (
 	// What is used up at the limit: a count of reviews, or a budget.
 	limitReached = words{"这项要求的 %s审查已用完", "The limit of %s for this request is reached"}
 	budgetUsed   = words{"这项要求的 $%.2f 预算已用完", "The budget of $%.2f for this request is used up"}
-	// one of these
+	// limitReached or budgetUsed
 	limitQuestion = words{"%s，这个提问没有审查。", "%s: this question had no review."}
 	limitStop     = words{"%s，这次停下没有再审。\n你再发消息会重新计数。",
 		"%s: this stop had no review. Your next prompt allows new reviews."}
@@ -404,7 +404,7 @@ var keptFromRunning = words{"%[2]s 里的规则 %[1]s 让审查者什么都运�
 
 // ccc verdict, and what has become of the files since an approval.
 var (
-	// After the review and its verdict comes one of the next five, the feedback, or the error.
+	// What has become of the files: after the verdict, or in approvedBut. notCompared is an error.
 	nothingChanged = words{"之后没有改动", "nothing has changed since"}
 	changedSince   = words{"之后有改动：%s", "changed since: %s"}
 	notCompared    = words{"之后有没有改动无从得知：%s", "ccc can't tell whether anything has changed since: %s"}

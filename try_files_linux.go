@@ -219,6 +219,7 @@ func showDev() error {
 	return errors.Join(err, restrict(dev, closedMount&^syscall.MS_NODEV))
 }
 
+// mount is mount(2). The error names the target.
 func mount(source, target, kind string, flags uintptr, options string) error {
 	if err := syscall.Mount(source, target, kind, flags, options); err != nil {
 		return &os.PathError{Op: strings.TrimSpace("mounting " + kind), Path: target, Err: err}

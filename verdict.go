@@ -20,7 +20,7 @@ const (
 	answerChanged verdict = "changed"
 )
 
-// ignoreFile is named by an error of a look that can be mended there.
+// ignoreFile is in the error of a look at too many untracked files: the user can mend that there.
 const ignoreFile = ".gitignore"
 
 func showVerdict(c *invocation, d dirs) error {
