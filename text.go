@@ -208,14 +208,14 @@ var (
 		"Observed: each stop is judged for you to see, and the agent is never sent back."}
 	switchedOff = words{"监督已关闭：Agent 停下时不再审查。", "Supervision is off: the agent stops without a review."}
 	switchHolds = words{"\n只对本会话有效；/clear 之后恢复为启动时的状态。",
-		" This holds for this session; after /clear the mode is the one that it was started with."}
+		" This holds for this session; after /clear it is again as at its start."}
 )
 
 // Why there was no review, or no look at the files, in ccc's own words.
 var (
 	errSwitchedOff   = errText{"审查期间监督被关闭", "supervision was switched off during the review"}
 	errUserEnded     = errText{"审查没有做完就被结束了", "the review was ended before its verdict"}
-	errOverBudget    = errText{"预算已用完", "its budget is used up"}
+	errOverBudget    = errText{"预算已用完", "the review's budget is used up"}
 	errNoResult      = errText{"审查者没有给出结果就结束了", "the reviewer ended without a result"}
 	errNoCount       = errText{"计数无法保存，只审查第一次停下", "the count can't be saved: only the first stop is reviewed"}
 	errNoVerdict     = errText{"审查者没有给出判定", "the reviewer gave no verdict"}
@@ -344,7 +344,7 @@ var (
 		"Write slug.sh: ' C++ & Go! ' gives c-go. Add a test."}
 	demoNoCopy = words{"这里建不了副本（ccc doctor）：演示的命令都直接在临时的 HOME 里运行。\n" +
 		"在你的会话里，修好之前审查者只能看，不能运行命令。",
-		"No copy can be made here (ccc doctor): the demo runs all in its temporary home.\n" +
+		"No copy can be made here (ccc doctor): all of the demo runs in a temporary home.\n" +
 			"In a session of yours the reviewer can only read until that is fixed."}
 	demoIntroduction = words{"下面是一次受监督的会话，从启动到通过，像 ccc log -f 那样展示，大约五秒。" +
 		"会话和命令都是真的，在临时的 HOME 里运行；Agent 和审查者说的话是事先写好的，所以不需要网络和 API Key。",
