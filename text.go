@@ -417,9 +417,6 @@ var (
 	approvedBefore = words{"%s；上次通过之后没有改动", "%s; nothing has changed since the last approval"}
 	stillOpen      = words{"会话 %s 在这里退回的工作还没有通过",
 		"work of session %s that was sent back here has not been approved"}
-	recordTorn = words{"这个工作树的记录损坏了，保存在 %s：在下一次通过之前，这里的一切都没有通过",
-		"The record of this working tree was torn, and is kept as %s: until the next approval nothing here " +
-			"counts as approved"}
 	reviewNotFound = words{"会话 %s 的记录里没有它最后一次审查", "the timeline of session %s lacks its last review"}
 	newUntracked   = words{"之后新增、改动或删除的文件，git 没有跟踪（不会被推送）：%s",
 		"Untracked files that are new, changed or gone since (a push does not include them): %s"}

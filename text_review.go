@@ -169,6 +169,9 @@ var (
 		"其中也有另一个会话的改动，还没有通过（会话 %s，%s）：通过这次审查，也就通过了它。它最新的要求：%s\n它上次的反馈：%s",
 		"Changes of another session, which nobody has approved, are part of this (session %s, %s): an " +
 			"approval approves them, too. Its newest request: %s\nIts last feedback: %s"}
+	recordTorn = words{"这个工作树的记录损坏了，保存在 %s：在下一次通过之前，这里的一切都没有通过",
+		"The record of this working tree was torn, and is kept as %s: until the next approval nothing here " +
+			"counts as approved"}
 	changesOld = words{"下面这些与远程主分支上的内容相同，或者与这次改动开始之前的提交相同（拉取、合并、变基、检出来的，或者 Agent 自己推送的）：",
 		"These are as on the remote's main branch, or in a commit from before the change (pulled, merged, " +
 			"rebased, checked out, or pushed by the agent):"}
