@@ -107,6 +107,21 @@ func (r *treeRecord) put(next *openChange, idle time.Time, held map[string]held)
 	r.Open = append(r.Open, next)
 }
 
+// An openChange is a change that nobody has approved. Its branch is the one that it was put at.
+type openChange struct {
+	begin
+	Session    string    `json:"session_id"`
+	Transcript string    `json:"transcript_path,omitempty"`
+	Put        time.Time `json:"put"`
+	Mark       verdict   `json:"mark,omitempty"` // block or limit: so its last stop ended
+	Seen       begin     `json:"seen,omitzero"`  // what its last stop left, if one has come
+	Shown      begin     `json:"shown,omitzero"` // the look of the last approval that saw a part of that
+}
+
+func (o *openChange) id() string {
+	return fmt.Sprint(o.Session, o.Branch, o.Time.UnixNano(), o.Seen.Tree)
+}
+
 // isOfPrompt reports whether no stop has come since the prompt with which the change was opened.
 func (o *openChange) isOfPrompt() bool { return o.Seen.Tree == "" && o.Mark == "" }
 

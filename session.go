@@ -46,21 +46,6 @@ type sessionBegin struct {
 	Top string `json:"worktree"`
 }
 
-// An openChange is a change that nobody has approved. Its branch is the one that it was put at.
-type openChange struct {
-	begin
-	Session    string    `json:"session_id"`
-	Transcript string    `json:"transcript_path,omitempty"`
-	Put        time.Time `json:"put"`
-	Mark       verdict   `json:"mark,omitempty"` // block or limit: so its last stop ended
-	Seen       begin     `json:"seen,omitzero"`  // what its last stop left, if one has come
-	Shown      begin     `json:"shown,omitzero"` // the look of the last approval that saw a part of that
-}
-
-func (o *openChange) id() string {
-	return fmt.Sprint(o.Session, o.Branch, o.Time.UnixNano(), o.Seen.Tree)
-}
-
 var errCorrupt = errors.New("the file is corrupt")
 
 // readState returns the state of the session, a fresh one if there is none. If the file can't be read, the
