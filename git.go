@@ -192,14 +192,25 @@ var diffFlags = []string{"diff", "--no-renames", "-O/dev/null", "--no-ext-diff",
 func (g gitRunner) differing(from, to string) (paths []changedPath, err error) {
 	lines, err := g.lines(slices.Concat(diffFlags, []string{"--raw", "--no-abbrev", from, to}, g.scope)...)
 	for _, line := range lines {
-		what, name, _ := strings.Cut(line, "\t")
-		fields := strings.Fields(what) // two modes, two ids and a letter; less if git was cut off
-		if len(fields) < 5 {
+		path, isWhole := parseRaw(line)
+		if !isWhole {
 			break
 		}
-		paths = append(paths, changedPath{name: name, letter: fields[4], content: fields[1] + fields[3]})
+		paths = append(paths, path)
 	}
 	return paths, err
+}
+
+// parseRaw returns the path that a line of git's --raw is of. isWhole is false if git was cut off there.
+func parseRaw(line string) (path changedPath, isWhole bool) {
+	what, name, _ := strings.Cut(line, "\t")
+	fields := strings.Fields(what) // two modes, two ids and a letter
+	path.name = name
+	if isWhole = len(fields) > 4; isWhole {
+		path.letter = fields[4]
+		path.content = fields[1] + fields[3]
+	}
+	return path, isWhole
 }
 
 // contents returns, for each path in which two trees differ, its mode and id in the second. It is empty if
@@ -257,10 +268,9 @@ func (g gitRunner) isOnBranch(contents, changedHere map[string]string, since tim
 	got, _ := g.lines("log", maxAge(since), "--all", "--not", "HEAD", "-m", "--raw", "--no-abbrev",
 		"--no-renames", "--format=", "--no-show-signature")
 	return slices.ContainsFunc(got, func(line string) bool {
-		what, path, _ := strings.Cut(line, "\t")
-		fields := strings.Fields(what) // two modes, two ids and a letter; less if git was cut off
-		isChanged := contents[path] != "" && changedHere[path] == ""
-		return isChanged || len(fields) > 4 && hasValue(contents, fields[1]+fields[3])
+		path, isWhole := parseRaw(line)
+		isChanged := contents[path.name] != "" && changedHere[path.name] == ""
+		return isChanged || isWhole && hasValue(contents, path.content)
 	})
 }
 
