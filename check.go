@@ -72,7 +72,7 @@ func runCheck(ctx context.Context, top string, env []string, timeout time.Durati
 	ran := step{Kind: stepRun, Command: checkPath, ExitCode: &code, Output: printed.end()}
 	ran.DurationSeconds = time.Since(start).Round(time.Millisecond).Seconds()
 	if err != nil {
-		ran.Error = strings.TrimPrefix(oneLine(failureOf(err).err.Error()), noCopyMade)
+		ran.Error = whyNoCopy(err)
 	}
 	return ran
 }

@@ -190,7 +190,7 @@ func (s *supervision) offerCopies(ctx context.Context, c *reviewerCall, id strin
 		c.env = setEnv(c.env, tryVariable, filepath.Join(string(s.session.dir), s.session.id, id))
 		offer.tryCommand = shellQuote(s.dirs.self) + " " + trySubcommand
 	} else {
-		offer = copyOffer{noCopy: strings.TrimPrefix(oneLine(failureOf(err).err.Error()), noCopyMade)}
+		offer = copyOffer{noCopy: whyNoCopy(err)}
 		s.log("no copy to run commands in", "error", offer.noCopy)
 	}
 	offer.rule = s.bashRule()

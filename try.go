@@ -138,6 +138,11 @@ func noCopy(err error) error {
 	return withHint(fmt.Errorf(noCopyMade+"%w", f.err), f.hint)
 }
 
+// whyNoCopy returns what err says, on one line, without its hint and without noCopyMade.
+func whyNoCopy(err error) string {
+	return strings.TrimPrefix(oneLine(failureOf(err).err.Error()), noCopyMade)
+}
+
 // A tryPlan is what a copy is to be.
 type tryPlan struct {
 	command        []string // program and arguments
