@@ -22,7 +22,7 @@ func reviewNow(c *invocation, d dirs) error {
 	if err != nil {
 		return failure{code: 2, err: fmt.Errorf("review: %w", err)}
 	}
-	s, err := superviseStored(stored, talk, d)
+	s, err := superviseStored(c, stored, talk, d)
 	if err != nil {
 		return err
 	}
@@ -50,8 +50,10 @@ func reviewNow(c *invocation, d dirs) error {
 
 // superviseStored returns what reviews a session that is in a transcript, or why none can now. Its working
 // tree is that of the current directory, if that is of the session's repository, else the agent's last one.
-func superviseStored(stored storedSession, talk conversation, d dirs) (s *supervision, err error) {
-	s = &supervision{dirs: d, session: d.state.session(stored.id), transcript: stored.path,
+func superviseStored(c *invocation, stored storedSession, talk conversation, d dirs) (
+	s *supervision, err error,
+) {
+	s = &supervision{dirs: d, config: c.config, session: d.state.session(stored.id), transcript: stored.path,
 		client: client{isReview: true}}
 	s.dirs.here = transcriptStart(stored.path)
 	s.dirs.env = withoutLaunch(d.env)
@@ -67,8 +69,8 @@ func superviseStored(stored storedSession, talk conversation, d dirs) (s *superv
 	if last := s.past.last.result; last != nil && last.Verdict == verdictReviewing {
 		return nil, withHint(errors.New(say(alreadyReviewing)), "ccc log -f "+s.session.id)
 	}
-	if s.config, err = loadConfig(d); err != nil {
-		return nil, err
+	if c.configErr != nil {
+		return nil, c.configErr
 	}
 	return s, d.state.create()
 }

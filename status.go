@@ -21,7 +21,7 @@ func showStatus(c *invocation, d dirs) error {
 	if err != nil {
 		return err
 	}
-	config, _ := loadConfig(d) // a broken one is no reason not to show the rest
+	config := c.config // a broken one is no reason not to show the rest
 	s := newScreen(os.Stdout)
 	sessions := []summary{}
 	moved := map[string]bool{} // what goes on as another session, which is newer
