@@ -159,7 +159,7 @@ func (c *judgedChange) compare(o *treeReader) (err error) {
 		c.base = base
 		c.isOlder = base != c.from.Tree
 		if c.paths, err = o.changedPaths(base, c.from); err == nil {
-			c.shown, c.rest, err = o.diff(base, c.seen.Tree, c.paths)
+			c.shown, c.rest, err = o.diff(base, c.paths)
 		}
 		if err == nil {
 			break
@@ -223,9 +223,10 @@ func (o *treeReader) oldIn(b begin, others ...string) (isOld func(name string) b
 // path's diff: more than a request could show. listLimit is how many paths a request lists.
 const diffLimit, fileLimit, listLimit = 12_000, 4 * 12_000, 200
 
-// diff returns the diff of two trees, which differ in paths, cut to diffLimit, and names the files that it
-// does not show whole. Small files come first, so that most are shown whole, and the old ones last.
-func (o *treeReader) diff(from, to string, paths []changedPath) (shown, rest string, err error) {
+// diff returns the diff from a tree to what o has seen, which differ in paths, cut to diffLimit, and names
+// the files that it does not show whole. Small files come first, so that most are shown whole, and the old
+// ones last.
+func (o *treeReader) diff(from string, paths []changedPath) (shown, rest string, err error) {
 	type fileDiff struct {
 		changedPath
 		text           []byte
@@ -255,7 +256,8 @@ func (o *treeReader) diff(from, to string, paths []changedPath) (shown, rest str
 		}
 	}
 	if len(paths) > 0 {
-		args := slices.Concat([]string{"-c", "core.quotePath=false"}, diffFlags, []string{from, to}, o.scope)
+		trees := []string{from, o.seen.Tree}
+		args := slices.Concat([]string{"-c", "core.quotePath=false"}, diffFlags, trees, o.scope)
 		err = o.run("", &lineWriter{line: add}, args...)
 	}
 	var names []string
