@@ -64,6 +64,9 @@ func (e *hookEvent) parse(text []byte) error {
 	return nil
 }
 
+// inputLimit bounds what Claude Code may write to stdin, in bytes. An event holds one message or one prompt.
+const inputLimit = 64 << 20
+
 // readEvent reads one event from stdin, and does not wait for the end of stdin. An event without a session id
 // that can be one is an error; one without a name is a stop.
 func readEvent(stdin io.Reader) (*hookEvent, error) {

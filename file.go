@@ -293,9 +293,6 @@ type lineWriter struct {
 	skip    bool              // the rest of the present line is dropped
 }
 
-// inputLimit bounds what Claude Code may write to stdin, in bytes. An event holds one message or one prompt.
-const inputLimit = 64 << 20
-
 // lineLimit bounds a line, in bytes: a longer one is dropped. A tool result with images can have tens of MiB.
 const lineLimit = 32 << 20
 
