@@ -141,7 +141,7 @@ func (l *launch) checkProvider() error {
 	if err := l.sources.argument.err; err != nil && (l.supervisor || l.provider != nil) {
 		return failure{code: 2, err: fmt.Errorf("%s: %w", argumentSource, err)}
 	}
-	err := l.sources.conflict(l.dirs, l.dirs.env, l.provider, withoutProvider)
+	err := l.sources.conflict(l.dirs, l.dirs.env, l.provider, hintNoProvider)
 	if err == nil && l.provider != nil && givenFlag(l.args, "--bg", "--background") != "" {
 		const format = "a background session calls the API that its service was started with, not that of %s"
 		return failure{code: 2, err: fmt.Errorf(format, l.provider.name),
@@ -233,7 +233,7 @@ func (l *launch) refuse() (err error) {
 // checkReviewer returns why a reviewer with a provider of its own could not work in this session.
 func (l *launch) checkReviewer() error {
 	own, _ := l.config.reviewersProvider(l.env.get(providerVariable))
-	err := readSources(l.dirs, nil).conflict(l.dirs, l.env, own, withoutReviewers)
+	err := readSources(l.dirs, nil).conflict(l.dirs, l.env, own, hintNoReviewers)
 	if err != nil {
 		err = fmt.Errorf("the reviewer: %w", err)
 	}

@@ -50,7 +50,7 @@ func callEnv(d dirs, c *configuration, isLaunched bool) ([]string, error) {
 		return reviewerEnv(withoutRefusedKey(d, env)), nil
 	}
 	reviewers, err := withProvider(reviewerEnv(env), own)
-	return reviewers, cmp.Or(err, readSources(d, nil).conflict(d, env, own, withoutReviewers))
+	return reviewers, cmp.Or(err, readSources(d, nil).conflict(d, env, own, hintNoReviewers))
 }
 
 // withProvider returns env with the values of p in the place of all API variables. It fails as values does.

@@ -168,14 +168,14 @@ func isTrue(value string) bool {
 
 // How to do without the provider of a launch, and without the reviewer's own.
 const (
-	withoutProvider  = "leave the provider's name out"
-	withoutReviewers = "leave out supervisor.provider of ccc.json, or --provider"
+	hintNoProvider  = "leave the provider's name out"
+	hintNoReviewers = "leave out supervisor.provider of ccc.json, or --provider"
 )
 
 // conflict returns why no claude with these settings and environment may run against p, nil if there is no p:
 // a variable is missing; p has a URL and no token, so that the user's login would be sent; settings override
-// p's variables, or send p what is the user's. without says how to do without p. No value is shown.
-func (s sources) conflict(d dirs, env []string, p *provider, without string) error {
+// p's variables, or send p what is the user's. wayOut says how to do without p. No value is shown.
+func (s sources) conflict(d dirs, env []string, p *provider, wayOut string) error {
 	if p == nil {
 		return nil
 	}
@@ -187,7 +187,7 @@ func (s sources) conflict(d dirs, env []string, p *provider, without string) err
 	if hasURL && !namesToken(values) {
 		const format = "provider %s has no %s, so Claude Code could send it your own login"
 		err := fmt.Errorf(format, p.name, tokenVariable)
-		return withHint(err, without+", or add it to providers."+p.name+".env:\n"+editHint(d.configFile()))
+		return withHint(err, wayOut+", or add it to providers."+p.name+".env:\n"+editHint(d.configFile()))
 	}
 	faults, edit := s.listed(func(in source) (keys []string) {
 		if in.err != nil {
@@ -212,7 +212,7 @@ func (s sources) conflict(d dirs, env []string, p *provider, without string) err
 		return nil
 	}
 	err = fmt.Errorf("settings override the provider %s, or send it what is yours:%s", p.name, faults)
-	return withHint(err, without+", or change that there"+edit)
+	return withHint(err, wayOut+", or change that there"+edit)
 }
 
 // listed returns what faults finds in each source, with its name on a line of its own, and as the end of a
