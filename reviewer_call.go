@@ -111,8 +111,8 @@ func (s *supervision) chooseReviewer(on *occasion, of judgedWork) (
 		c.config.Model = cmp.Or(c.config.Model, of.talk.model)
 		c.betas = strings.Fields(s.dirs.env.get(betasVariable))
 	}
-	isCached := s.launched() && ofSession
-	c.shares = sharesCache(s.config.Supervisor.Model, of.talk, s.past, isCached, s.dirs.env)
+	mayShare := s.launched() && ofSession
+	c.shares = sharesCache(s.config.Supervisor.Model, of.talk, s.past, mayShare, s.dirs.env)
 	who.Model = cmp.Or(c.config.Model, lookupEnv(env, "ANTHROPIC_MODEL"))
 	if !ofSession || of.talk.model != "" && who.Model != of.talk.model {
 		who.Judge = strings.TrimSpace(who.Provider + " " + who.Model)
@@ -150,13 +150,14 @@ func givenSettings(value string, hasOwnProvider bool) (given map[string]any, err
 // cacheLeast is how many tokens the agent's last call of the API must have for its prompt cache to pay.
 const cacheLeast = 40_000
 
-// sharesCache reports whether the reviewer is asked with the agent's prompt cache. It is if ccc launched
-// the session and the reviewer has its provider, a key pays (cacheEnv), the conversation is long enough,
-// model is the agent's or "", and no earlier review of the session missed the cache or gave no verdict.
-func sharesCache(model string, talk conversation, past *history, launched bool, env environ) bool {
+// sharesCache reports whether the reviewer is asked with the agent's prompt cache. It is if it may (ccc has
+// launched the session, and the reviewer has its provider), a key pays (cacheEnv), the conversation is long
+// enough, model is the agent's or "", and no earlier review of the session missed the cache or gave no
+// verdict.
+func sharesCache(model string, talk conversation, past *history, mayShare bool, env environ) bool {
 	hasAgentsModel := model == "" || model == talk.model
 	hasFailed := func(r review) bool { return r.CacheMissed || r.NoVerdict }
-	return launched && env.get(cacheVariable) != "" && talk.context >= cacheLeast && hasAgentsModel &&
+	return mayShare && env.get(cacheVariable) != "" && talk.context >= cacheLeast && hasAgentsModel &&
 		!slices.ContainsFunc(past.Reviews, hasFailed)
 }
 
