@@ -261,7 +261,7 @@ func (p place) takeChange(ctx context.Context, s sessionFiles, transcript string
 			begins = append(begins, open.begin)
 		}
 		if h.isHere && !slices.Contains(own, open.Session) && len(c.others) < 3 {
-			c.others = append(c.others, p.describe(open))
+			c.others = append(c.others, p.tellOther(open))
 		}
 	}
 	if on.isByHand && r.Approved.Tree != "" && o.hasAll(r.Approved.Branch, r.Approved.Time) {
@@ -280,18 +280,18 @@ func (p place) takeChange(ctx context.Context, s sessionFiles, transcript string
 	return c
 }
 
-// describe tells the reviewer whose open change that is.
-func (p place) describe(b *openChange) string {
-	if b.Session == "" {
+// tellOther tells the reviewer whose open change that is.
+func (p place) tellOther(open *openChange) string {
+	if open.Session == "" {
 		return say(recordTorn, p.file(".bad"))
 	}
-	h, _ := p.dir.session(b.Session).readHistory()
-	return say(changesOfOther, b.Session, clock(b.Put), clip(oneLine(h.newestRequest()), 300),
+	h, _ := p.dir.session(open.Session).readHistory()
+	return say(changesOfOther, open.Session, clock(open.Put), clip(oneLine(h.newestRequest()), 300),
 		cutMiddle(h.last.refusal.Feedback, 2000))
 }
 
-// settle records what has become of the change that the review judged, with its end.
-func (p place) settle(s sessionFiles, r review, transcript string) error {
+// settleChange records what has become of the change that the review judged, with its end.
+func (p place) settleChange(s sessionFiles, r review, transcript string) error {
 	on := r.occasion()
 	p, end := p.within(context.Background(), reviewLookPatience)
 	defer end()

@@ -135,7 +135,7 @@ func TestOthersFeedback(t *testing.T) {
 	box := newFakeBox(t)
 	long := outcome{Verdict: verdictBlock, Feedback: "first" + strings.Repeat(" more", 1000) + " last"}
 	box.timelineOf("other", ended(review{Event: eventStop, outcome: long}))
-	told := box.placeIn(box.work).describe(&openChange{Session: "other"})
+	told := box.placeIn(box.work).tellOther(&openChange{Session: "other"})
 	expectIn(t, "the others' change", told, "first more", "more last")
 }
 

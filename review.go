@@ -310,7 +310,7 @@ func (s *supervision) countEnd(r review) {
 func (s *supervision) settle(r review) review {
 	r.Ended = now()
 	s.recordEnd(r)
-	s.warnLost("recording what has become of the change", s.place.settle(s.session, r, s.transcript))
+	s.warnLost("recording what has become of the change", s.place.settleChange(s.session, r, s.transcript))
 	if r.isRecorded {
 		s.release()
 	} else { // it has not begun
