@@ -51,7 +51,7 @@ func doctor(call *invocation, d dirs) error {
 		{"state directory:", c.checkState},
 		{"git:", c.checkGit},
 		{"copies:", c.checkCopies},
-		{"project's check:", c.checkProjects},
+		{"project's check:", c.checkOwnCheck},
 		{"budget:", c.checkBudget},
 	} {
 		level := "ok"
@@ -220,8 +220,8 @@ func (c *checkup) checkBudget() (string, error) {
 	return "", nil
 }
 
-// checkProjects tells whether the project has a check of its own, and whether that can be run.
-func (c *checkup) checkProjects() (string, error) {
+// checkOwnCheck tells whether the project has a check of its own, and whether that can be run.
+func (c *checkup) checkOwnCheck() (string, error) {
 	top := worktreeOf(c.launch.dirs.here).Top
 	switch {
 	case checkMode(top) == "":
