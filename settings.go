@@ -261,9 +261,9 @@ type writtenFile struct {
 
 // takeBack makes the file what it was before, unless somebody else has changed it since.
 func (f writtenFile) takeBack() error {
-	now, err := readUserFile(f.path)
+	content, err := readUserFile(f.path)
 	switch {
-	case err != nil || !bytes.Equal(now, f.after):
+	case err != nil || !bytes.Equal(content, f.after):
 		return err
 	case f.before == nil:
 		return os.Remove(followLinks(f.path))

@@ -10,9 +10,9 @@ func modeLine(s summary, present mode, limit int) string {
 	if present == modeObserve { // which counts for no limit
 		used = ""
 	}
-	now := joined(say(modeIs, say(modeNames[present])), used, s.result)
+	first := joined(say(modeIs, say(modeNames[present])), used, s.result)
 	all := joined(say(reviewsOfSession, plural(s.Reviews, reviews)), dollars(s.CostUSD))
-	return strings.Join([]string{now, all, say(modeHow)}, "\n")
+	return strings.Join([]string{first, all, say(modeHow)}, "\n")
 }
 
 // command carries out /supervisor with its operand and returns the answer, which keeps the prompt from the
