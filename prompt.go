@@ -194,19 +194,19 @@ func (r reviewRequest) requestParts() []string {
 	if len(r.of.talk.requests) > 1 || r.of.talk.requests[0].fate != "" {
 		parts = append(parts, say(requestsJudged))
 	}
-	toCome := 0 // of those that were let go
+	letGoLeft := 0 // how many that were let go the loop below still has before it
 	for _, request := range r.of.talk.requests {
 		if request.letGo {
-			toCome++
+			letGoLeft++
 		}
 	}
 	for i, request := range r.of.talk.requests {
 		keep := min(userPromptKeep, max(userPromptKeepLeast, userPromptsKeep/len(r.of.talk.requests)))
 		if request.letGo {
-			if toCome > letGoWhole {
+			if letGoLeft > letGoWhole {
 				keep = userPromptKeepLeast
 			}
-			toCome--
+			letGoLeft--
 		}
 		text := strings.TrimSpace(request.fate + " " + cutMiddle(request.String(), keep))
 		parts = append(parts, fmt.Sprintf("[%d] %s", i+1, text))
