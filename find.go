@@ -128,10 +128,12 @@ func storedSessionOf(word string, d dirs) (session storedSession, talk conversat
 		}
 		hint := "without SESSION it is the newest here; all are in:\n" +
 			"ls -t " + shellQuote(d.claude) + "/projects/*"
-		if which, err = named(word, ids, hint); err != nil {
+		id, err := named(word, ids, hint)
+		if err != nil {
 			return session, talk, err
 		}
-		all = slices.DeleteFunc(all, func(s storedSession) bool { return s.id != which })
+		all = slices.DeleteFunc(all, func(s storedSession) bool { return s.id != id })
+		which = id
 	}
 	here := worktreeOf(d.here)
 	var others []storedSession
