@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// figures returns what the reviews come to, those by each apart. A case counts by its first review there.
+// figures returns what the reviews come to, those by each apart. A case counts by its first verdict there.
 func figures(cases []measuredCase, all []measured) string {
 	sets := map[measuredBy][]measured{}
 	var order []measuredBy
@@ -49,7 +49,8 @@ func figuresOfSet(cases []measuredCase, all []measured) string {
 		if verdicts["allow"] && verdicts["block"] {
 			count["not the same each time"]++
 		}
-		first, truth := of[0], c.head["truth"]
+		first := of[max(0, slices.IndexFunc(of, measured.isVerdict))]
+		truth := c.head["truth"]
 		if first.isVerdict() {
 			count[truth]++
 		}

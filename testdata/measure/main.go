@@ -5,7 +5,8 @@
 //	go run ./testdata/measure -dry
 //	go run ./testdata/measure -cases '^a' -repeats 1 -prompt zh
 //
-// Each review is a line of a file. Those that are there are not made again: after ^C it goes on from there.
+// Each review is a line of a file. Those that are there with a verdict are not made again: after ^C it goes
+// on from there.
 package main
 
 import (
@@ -84,26 +85,28 @@ func run(root string, out io.Writer) error {
 	defer stop()
 	cases := slices.DeleteFunc(readCases(), func(c measuredCase) bool { return !pattern.MatchString(c.name) })
 	if *visible {
-		return runVisible(cases, root, out)
+		return runVisible(ctx, cases, root, out)
 	}
 	m, err := newMeasurement(root, out)
 	if err != nil {
 		return err
 	}
-	file, err := os.OpenFile(*path, os.O_RDWR|os.O_APPEND|os.O_CREATE, 0o600)
-	if err != nil {
+	text, err := os.ReadFile(*path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	defer file.Close()
 	var all []measured
 	made := map[string]int{}
-	for lines := json.NewDecoder(file); lines.More(); {
+	for lines := json.NewDecoder(bytes.NewReader(text)); lines.More(); {
 		var one measured
 		if err := lines.Decode(&one); err != nil {
 			return fmt.Errorf("%s: %w", *path, err)
 		}
+		if !pattern.MatchString(one.Case) {
+			continue
+		}
 		all = append(all, one)
-		if one.Model = ""; one.measuredBy == m.by {
+		if one.Model = ""; one.measuredBy == m.by && one.isVerdict() {
 			made[one.Case]++
 		}
 	}
@@ -125,6 +128,11 @@ func run(root string, out io.Writer) error {
 	if *dry {
 		return nil
 	}
+	file, err := os.OpenFile(*path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
 	for i, c := range left {
 		one, err := m.review(c, fmt.Sprintf("%s/%d", m.root, i))
 		if err = cmp.Or(ctx.Err(), err); err == nil {
@@ -142,16 +150,20 @@ func run(root string, out io.Writer) error {
 }
 
 // runVisible prints the figures of a Stop hook that sends the agent back if the visible tests fail.
-func runVisible(cases []measuredCase, root string, out io.Writer) error {
+func runVisible(ctx context.Context, cases []measuredCase, root string, out io.Writer) error {
 	var all []measured
 	for _, c := range cases {
-		cmd := exec.Command("sh", "-c", c.head["tests"])
+		cmd := exec.CommandContext(ctx, "sh", "-c", c.head["tests"])
 		cmd.Dir = filepath.Join(root, c.name)
 		if err := errors.Join(c.write(cmd.Dir, "before"), c.write(cmd.Dir, "after")); err != nil {
 			return err
 		}
 		one := measured{Case: c.name, Verdict: "allow", measuredBy: measuredBy{Prompt: "visible tests"}}
-		if printed, err := cmd.CombinedOutput(); err != nil {
+		printed, err := cmd.CombinedOutput()
+		if ctx.Err() != nil { // ^C ends the tests, too
+			return ctx.Err()
+		}
+		if err != nil {
 			one.Verdict = "block"
 			one.Feedback = c.head["says"] + string(printed)
 		}

@@ -1,8 +1,11 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -74,8 +77,9 @@ func TestMeasuredCases(t *testing.T) {
 	}
 }
 
-// A stand-in that approves all is wrong in one half of a pair. What is in the file is not reviewed again. Of
-// a login's sessions only those of a killed run are taken away.
+// A stand-in that approves all is wrong in one half of a pair. What is in the file is not reviewed again, but
+// what has failed is; of other cases there nothing counts. -dry writes no file. Of a login's sessions only
+// those of a killed run are taken away.
 func TestMeasure(t *testing.T) {
 	dir := t.TempDir()
 	fake, err := filepath.Abs("../claude")
@@ -93,6 +97,12 @@ func TestMeasure(t *testing.T) {
 	pattern = regexp.MustCompile("^a0_")
 	*path = dir + "/measured.jsonl"
 	*readOnly = true
+	*dry = true
+	check(t, run(t.TempDir(), io.Discard))
+	if _, err := os.Stat(*path); !errors.Is(err, fs.ErrNotExist) {
+		t.Error("-dry has written the file:", err)
+	}
+	*dry = false
 	for *repeats = 1; *repeats < 3; *repeats++ {
 		var out strings.Builder
 		check(t, run(t.TempDir(), &out))
@@ -104,8 +114,32 @@ func TestMeasure(t *testing.T) {
 			}
 		}
 	}
+	made, err := os.ReadFile(*path)
+	text := strings.ReplaceAll(string(made), `"case":"a0_`, `"case":"b0_`) // of another pair
+	text += strings.Replace(string(made), `"verdict":"allow"`, `"verdict":"failed"`, 1)
+	check(t, errors.Join(err, os.WriteFile(*path, []byte(text), 0o600)))
+	*repeats = 2
+	var out strings.Builder
+	check(t, run(t.TempDir(), &out))
+	for _, want := range []string{"1 reviews by ", "no verdict: 1 of 5 reviews",
+		"approved though not done: 1 of 1", "sent back though done: 0 of 1"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("after a failure it does not say %q:\n%s", want, &out)
+		}
+	}
 	left, _ := filepath.Glob(dir + "/projects/*")
 	if len(left) != 1 || !strings.HasPrefix(filepath.Base(left[0]), "-home") {
 		t.Error("left:", left)
+	}
+}
+
+// Visible tests that ^C ends have not failed.
+func TestVisibleEnded(t *testing.T) {
+	ctx, end := context.WithCancel(context.Background())
+	end()
+	c := readCases()[0]
+	c.head["tests"] = "kill -INT $$"
+	if err := runVisible(ctx, []measuredCase{c}, t.TempDir(), io.Discard); !errors.Is(err, context.Canceled) {
+		t.Error("it goes on:", err)
 	}
 }
