@@ -220,7 +220,7 @@ func TestReviewUnheard(t *testing.T) {
 	} {
 		box := newHookBox(t)
 		box.reviews(review)
-		box.claudeIs(fmt.Sprintf(playingClient, fakeClaude()))
+		box.claudeIs(playingClient(t))
 		box.vars = append(box.vars, `PLAY=echo $$ >"$HOME/client"; hook `+testSession+" Stop")
 		got := box.run(60*time.Second, "", "ccc", "--supervisor")
 		expectIs(t, "the code of the client, killed", got.code, -1)

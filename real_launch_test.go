@@ -177,8 +177,8 @@ func (box *sandbox) movesToBackground(when string) *terminal {
 		}
 		box.t.Logf("the service has lost a session:\n%s%s", box.read(".claude/daemon.log"), tty.screen())
 		tty.close()
-		box.run(patience, "", "claude", "daemon", "stop", "--any")
-		box.run(patience, "", "sh", "-c", "rm -rf ~/.claude/ccc/supervisor-* ~/.claude/jobs worked")
+		const forget = "claude daemon stop --any; rm -rf ~/.claude/ccc/supervisor-* ~/.claude/jobs worked"
+		box.run(patience, "", "sh", "-c", forget)
 	}
 	box.t.Fatal("the service has lost three sessions")
 	return nil
@@ -188,9 +188,7 @@ func (box *sandbox) movesToBackground(when string) *terminal {
 func (box *sandbox) comesBack(tty *terminal, when string) bool {
 	box.t.Helper()
 	isListed := func(screen string) bool { return strings.Contains(screen, "moved to the background") }
-	starts := func() int {
-		return strings.Count(box.read(".claude/ccc/hook-invocation.log"), "event=SessionStart")
-	}
+	starts := func() int { return strings.Count(box.log(), "event=SessionStart") }
 	if when != "at once" {
 		tty.prompt("one")
 		box.awaitVerdicts(1)

@@ -30,7 +30,7 @@ func TestRealClientLimit(t *testing.T) {
 	forClients(t, answers, func(t *testing.T, box *sandbox, api *scriptedAPI) {
 		box.prints("answer 11", "launched")
 		claude := append([]string{"claude"}, asStream...)
-		plain := box.run(5*time.Minute, "/supervisor the plain one", claude...).stdout
+		plain := box.run(2*patience, "/supervisor the plain one", claude...).stdout
 		want := []string{"launched:" + strings.Repeat(" block", 10) + " limit",
 			"the plain one:" + strings.Repeat(" block", 8) + " limit"}
 		expectEqual(t, "the verdicts", box.supervised(), want)
@@ -426,7 +426,7 @@ func TestRealClientBudget(t *testing.T) {
 		reviewer: []apiReply{replyVerdict(false, "not yet"), dear, replyVerdict(false, "too late")}}
 	forClients(t, answers, func(t *testing.T, box *sandbox, api *scriptedAPI) {
 		box.write(".claude/ccc.json", 0o600, `{"supervisor":{"max_budget_usd":1}}`)
-		box.run(5*time.Minute, "", box.tried("-p", "do it")...)
+		box.run(2*patience, "", box.tried("-p", "do it")...)
 		expectEqual(t, "the verdicts", box.supervised(), []string{"do it: block limit"})
 		last := lastReview(t, box.onlyTimeline())
 		expectIs(t, "the budget that is used up", last.Error, fmt.Sprintf(budgetUsed.zh, 1.0))

@@ -368,7 +368,7 @@ func TestRealClientAnswers(t *testing.T) {
 			}
 			for range 5 { // a menu that does not take words yet drops them
 				tty.keys("-l", "--", words)
-				if tty.shows(3*time.Second, func(s string) bool { return strings.Contains(s, words) }) {
+				if tty.shows(20*time.Second, func(s string) bool { return strings.Contains(s, words) }) {
 					return
 				}
 			}

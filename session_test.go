@@ -12,32 +12,16 @@ import (
 	"time"
 )
 
-// playingClient stands for claude. It plays the shell code in $PLAY as an interactive client, whose hooks and
-// tools are its children. What `ccc --supervisor` asks of claude before, and reviews, it leaves to the
-// stand-in.
-const playingClient = `case "$*" in --version | */cost | *--fork-session*) exec %s "$@" ;; esac
-export CLAUDE_PID=$$ CLAUDECODE=1 CLAUDE_CODE_ENTRYPOINT=${ENTRYPOINT:-cli}
-hook() { # SESSION EVENT MEMBERS
-    printf '{"session_id":"%%s","cwd":"%%s","hook_event_name":"%%s"%%s}' "$1" "$PWD" "$2" "${3-}" |
-        CLAUDE_PROJECT_DIR=$PWD ccc supervisor-hook
+// playingClient is testdata/client, a client that plays code.
+func playingClient(t *testing.T) string {
+	return "FAKE=" + fakeClaude() + "\n" + readPage(t, "testdata/client")
 }
-stop() { # SESSION tells whether the reviewer, who never approves, was asked
-    case $(hook "$1" Stop 2>/dev/null) in
-    *'"decision":"block"'*) echo "$1 reviewed" ;;
-    *) echo "$1 let go" ;;
-    esac
-}
-answer() { hook "$1" UserPromptSubmit ",\"prompt\":\"$2\""; } # SESSION WORDS
-prompt() { answer "$@" >/dev/null; }
-set -f
-eval "$PLAY"
-`
 
 // play has a client play the code: one that argv starts, as `ccc --supervisor`. It returns what the client
 // prints.
 func (box *sandbox) play(code string, argv ...string) string {
 	box.t.Helper()
-	box.claudeIs(fmt.Sprintf(playingClient, fakeClaude()))
+	box.claudeIs(playingClient(box.t))
 	plain := box.vars
 	defer func() { box.vars = plain }()
 	box.vars = append(append([]string{}, plain...), "PLAY="+code)
@@ -217,12 +201,9 @@ func TestStateUnreadable(t *testing.T) {
 // A launch that can't lock what it wrote says so, since that stays.
 func TestTakeBackUnlocked(t *testing.T) {
 	dir := t.TempDir()
-	l := &launch{dirs: dirs{claude: dir, state: stateDir(dir)}}
+	l := &launch{dirs: dirs{claude: dir, state: stateDir(dir)}, written: []writtenFile{{path: dir + "/f"}}}
 	check(t, os.Mkdir(l.dirs.lockFile(), 0o700))
-	expectIs(t, "nothing was written", stderrOf(t, l.takeBack), "")
-	l.written = []writtenFile{{path: dir + "/f"}}
-	told := stderrOf(t, l.takeBack)
-	expectIn(t, "stderr", told, "ccc: warning: taking back what was written: ", "is a directory")
+	expectIn(t, "stderr", stderrOf(t, l.takeBack), "taking back what was written: ", "is a directory")
 }
 
 // The state is read under its lock, and a launch takes back under its own what another may just be writing.

@@ -157,16 +157,18 @@ func (tty *terminal) shows(timeout time.Duration, there func(screen string) bool
 	return true
 }
 
-// pressUntil presses key until there finds what it looks for on the screen, each time after a change of it.
+// pressUntil presses key until there finds what it looks for on the screen, each time after a change below
+// its last rule, where menus and modes are.
 func (tty *terminal) pressUntil(key, what string, there func(screen string) bool) {
 	tty.box.t.Helper()
+	below := func(screen string) string { return screen[max(0, strings.LastIndex(screen, "────")):] }
 	for range 10 {
 		before := tty.screen()
 		if there(before) {
 			return
 		}
 		tty.keys(key)
-		tty.shows(3*time.Second, func(screen string) bool { return screen != before })
+		tty.shows(20*time.Second, func(s string) bool { return there(s) || below(s) != below(before) })
 	}
 	tty.box.t.Fatalf("%s brings no %q:\n%s", key, what, tty.screen())
 }

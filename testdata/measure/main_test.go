@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -130,16 +129,5 @@ func TestMeasure(t *testing.T) {
 	left, _ := filepath.Glob(dir + "/projects/*")
 	if len(left) != 1 || !strings.HasPrefix(filepath.Base(left[0]), "-home") {
 		t.Error("left:", left)
-	}
-}
-
-// Visible tests that ^C ends have not failed.
-func TestVisibleEnded(t *testing.T) {
-	ctx, end := context.WithCancel(context.Background())
-	end()
-	c := readCases()[0]
-	c.head["tests"] = "kill -INT $$"
-	if err := runVisible(ctx, []measuredCase{c}, t.TempDir(), io.Discard); !errors.Is(err, context.Canceled) {
-		t.Error("it goes on:", err)
 	}
 }
