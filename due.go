@@ -77,8 +77,9 @@ func (h *hook) findSession() {
 		before, isForked, isKnown := h.dirs.movedFrom(h.event.SessionID, h.event.TranscriptPath)
 		switch {
 		case isKnown:
-			h.state, err = h.session.goOnAs(before, isForked)
+			h.moved, err = h.session.goOnAs(before, isForked)
 			h.warnLost("going on as the session that was moved", err)
+			h.state = h.moved
 		case h.state.Enabled == "" && h.dirs.isOfJob():
 			h.warn("beginning as the session that was moved", h.session.beginIn(job))
 			h.state, _ = h.session.readState()

@@ -203,20 +203,33 @@ func (d stateDir) sweep() error {
 	if err != nil {
 		return err
 	}
-	defer unlock() // a session that is resumed writes to what is old
 	if info, statErr := os.Stat(d.logFile()); statErr == nil && info.Size() > logLimit {
 		err = os.Rename(d.logFile(), d.logFile()+".1")
 	}
 	paths, _, listErr := d.owned()
 	err = errors.Join(err, listErr)
-	for _, path := range slices.Backward(paths) { // a record after what goes with it
-		info, statErr := os.Stat(path)
-		record, recordErr := os.Stat(strings.TrimSuffix(path, filepath.Ext(path)) + ".json")
-		if recordErr == nil && strings.HasPrefix(filepath.Base(path), "tree-") {
-			info = record
+	isOld := func(paths ...string) bool { // the first of them that is there decides
+		for _, path := range paths {
+			if info, err := os.Stat(path); err == nil {
+				return time.Since(info.ModTime()) > retention
+			}
 		}
+		return false
+	}
+	var trees []string
+	for _, path := range paths {
+		switch {
+		case strings.HasPrefix(filepath.Base(path), "tree-"):
+			trees = append(trees, path)
+		case isOld(path) && path != d.lockFile(): // a session that is resumed would write to it
+			err = errors.Join(err, os.RemoveAll(path))
+		}
+	}
+	unlock()                                      // a large store takes long
+	for _, path := range slices.Backward(trees) { // a record after what goes with it
+		record := strings.TrimSuffix(path, filepath.Ext(path)) + ".json"
 		isLarge := strings.HasSuffix(path, objectsSuffix) && sizeOf(path) > objectsLimit
-		if statErr == nil && (isLarge || time.Since(info.ModTime()) > retention) && path != d.lockFile() {
+		if isLarge || isOld(record, path) {
 			err = errors.Join(err, os.RemoveAll(path))
 		}
 	}

@@ -23,6 +23,7 @@ type supervision struct {
 	session    sessionFiles
 	transcript string       // the path of the session's
 	state      sessionState // as it was read or written last
+	moved      sessionState // what this session goes on from if Claude Code has just moved it; never changed
 	past       *history     // of the session's timeline; the end of a review reads on
 	queue      promptQueue  // of a hook's session, from a stop or a question on
 	place      place
@@ -51,10 +52,10 @@ func (s *supervision) changeState(change func(*sessionState)) error {
 	})
 }
 
-// remember makes state, as it was read, what the session goes on from if that could not be written.
+// remember makes state, as it was read, what a moved session goes on from, if that could not be written.
 func (s *supervision) remember(state *sessionState) {
-	if state.Enabled == "" && len(s.state.MovedFrom) > 0 {
-		*state = s.state
+	if state.Enabled == "" && len(s.moved.MovedFrom) > 0 {
+		*state = s.moved
 	}
 }
 
