@@ -170,7 +170,7 @@ func TestRealClientBackground(t *testing.T) {
 // session, which then never starts: all of it is forgotten, and another one is moved.
 func (box *sandbox) movesToBackground(when string) *terminal {
 	box.t.Helper()
-	for range 3 {
+	for range 5 {
 		tty := box.start(bypass)
 		if box.comesBack(tty, when) {
 			return tty
@@ -180,7 +180,7 @@ func (box *sandbox) movesToBackground(when string) *terminal {
 		const forget = "claude daemon stop --any; rm -rf ~/.claude/ccc/supervisor-* ~/.claude/jobs worked"
 		box.run(patience, "", "sh", "-c", forget)
 	}
-	box.t.Fatal("the service has lost three sessions")
+	box.t.Fatal("the service has lost five sessions")
 	return nil
 }
 
