@@ -176,6 +176,8 @@ func TestClaim(t *testing.T) {
 	client, err := stateDir("/dev/null/x").claim("1.a.1", self, self)
 	expectIs(t, "where nothing can be written", client, self)
 	expectError(t, "where nothing can be written", err, "not a directory")
+	_, _, err = stateDir("/dev/null").owned()
+	expectError(t, "what can't be listed", err, "not a directory")
 }
 
 // A claude that the tools of a fork have started is not the fork: it has that one's job directory alone.

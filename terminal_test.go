@@ -157,8 +157,7 @@ func (tty *terminal) shows(timeout time.Duration, there func(screen string) bool
 	return true
 }
 
-// pressUntil presses key until there finds what it looks for on the screen, each time after a change below
-// its last rule, where menus and modes are.
+// pressUntil presses key until there finds what it looks for, each time after a change below the last rule.
 func (tty *terminal) pressUntil(key, what string, there func(screen string) bool) {
 	tty.box.t.Helper()
 	below := func(screen string) string { return screen[max(0, strings.LastIndex(screen, "────")):] }
