@@ -208,8 +208,8 @@ func (box *sandbox) comesBack(tty *terminal, when string) bool {
 	}
 	tty.waitUntil("the list", isListed)
 	before := starts()
-	// Before the session has started there, Esc ends it or leaves an empty screen (2.1.280, 2.1.332). An idle
-	// one may have stopped there already (2.1.280): Esc starts it again.
+	// Before the session has started there, Esc leaves an empty screen (2.1.280, 2.1.332). It may have been
+	// stopped: if it was idle (2.1.280; Esc starts it again), or after 14 s without a start (2.1.332).
 	tty.shows(time.Minute, func(string) bool {
 		jobs := box.run(patience, "", "sh", "-c", "cat ~/.claude/jobs/*/state.json").stdout
 		return starts() > before || strings.Contains(jobs, `"stopped"`)
