@@ -225,7 +225,8 @@ func (d stateDir) sweep() error {
 			err = errors.Join(err, os.RemoveAll(path))
 		}
 	}
-	unlock()                                      // a large store takes long
+	unlock() // a large store takes long
+
 	for _, path := range slices.Backward(trees) { // a record after what goes with it
 		record := strings.TrimSuffix(path, filepath.Ext(path)) + ".json"
 		isLarge := strings.HasSuffix(path, objectsSuffix) && sizeOf(path) > objectsLimit
